@@ -1,0 +1,241 @@
+"""The signed `Meridian-Caller` header: who asks, what exactly, and until when.
+
+The gateway writes one for each request to a plugin. It carries two MACs over the same text: the instance's key makes the
+first, which the plugin checks; the deployment's own key makes the second, which the operations door checks when the plugin
+hands the header back as `acting_for=`. So a plugin can read who asks and can never make a caller up, for itself or for
+another instance. The claims are bound to instance, method, path, query and body, to one call and a moment of expiry.
+
+The form's token and the outcome's header are made here too: everything that is signed between a deployment and a plugin
+is in this module, and nothing else makes a MAC.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from meridian.callers import Accounts, Caller, Holding, Level
+
+__all__ = [
+    "HEADER",
+    "OUTCOME_HEADER",
+    "AccountsWanted",
+    "Claims",
+    "NotAsserted",
+    "Outcome",
+    "check_form_token",
+    "digest",
+    "digest_of_accounts",
+    "form_token",
+    "read",
+    "read_outcome",
+    "write",
+    "write_outcome",
+]
+
+HEADER: Final = "Meridian-Caller"
+OUTCOME_HEADER: Final = "Meridian-Outcome"
+LISTED_ACCOUNTS: Final = 200
+"""A set of more accounts than this goes by its digest, and is fetched through the door."""
+
+_CALLER_TEXT: Final = ("display_name", "delegation_id", "client_name", "tool_name", "prepared_call_id", "owner_subject")
+
+
+class NotAsserted(Exception):  # noqa: N818  a no, not a fault
+    """The header does not vouch for this request; the message says what is wrong with it, never what would be right."""
+
+
+class AccountsWanted(Exception):  # noqa: N818  a question, not a fault
+    """The header names sets of accounts by digest which the reader has not; `digests` are to be fetched."""
+
+    def __init__(self, digests: frozenset[str]) -> None:
+        self.digests = digests
+        super().__init__(f"{len(digests)} sets of accounts are named by digest")
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What one header asserts.
+
+    `body_sha256` is the hex digest of the whole body, of the empty one where there is none. `expires_at` is in Unix seconds.
+    `acts` says that the call may change something; a read never may.
+    """
+
+    caller: Caller
+    instance: str
+    method: str
+    path: str
+    query: str
+    body_sha256: str
+    call_id: str
+    expires_at: int
+    acts: bool
+
+
+def digest(body: bytes) -> str:
+    """The hex SHA-256 of `body`."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def digest_of_accounts(ids: frozenset[str]) -> str:
+    """The digest by which a large set of accounts is named."""
+    return digest("\n".join(sorted(ids)).encode())
+
+
+def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_accounts: int = LISTED_ACCOUNTS) -> str:
+    """The header's value for `claims`. Sets of more than `listed_accounts` accounts are named by digest."""
+    caller = claims.caller
+    said: dict[str, Any] = {
+        "instance": claims.instance,
+        "method": claims.method,
+        "path": claims.path,
+        "query": claims.query,
+        "body": claims.body_sha256,
+        "call": claims.call_id,
+        "expires": claims.expires_at,
+        "acts": claims.acts,
+        "subject": caller.subject,
+        "level": caller.level,
+        "kind": caller.subject_kind,
+        "admin": caller.deployment_admin,
+        "holdings": {
+            role: [sorted(held.levels), _say(held.read, listed_accounts), _say(held.write, listed_accounts)]
+            for role, held in caller.holdings.items()
+        },
+    }
+    said |= {name: text for name in _CALLER_TEXT if (text := getattr(caller, name)) is not None}
+    payload = _encode(json.dumps(said, separators=(",", ":"), ensure_ascii=True).encode())
+    return f"{payload}.{_mac(instance_key, 'caller', payload)}.{_mac(deployment_key, 'caller-door', payload)}"
+
+
+def read(
+    value: str,
+    *,
+    now: float,
+    instance_key: bytes | None = None,
+    deployment_key: bytes | None = None,
+    sets: Mapping[str, frozenset[str]] | None = None,
+) -> Claims:
+    """The claims of a header, checked with the one key given: a plugin has its instance's, the door the deployment's.
+
+    `now` is in Unix seconds; `sets` are the sets of accounts already fetched, by digest. Raises NotAsserted, or
+    AccountsWanted where a set named by digest is not among `sets`.
+    """
+    payload, _, macs = value.partition(".")
+    for_plugin, _, for_door = macs.partition(".")
+    if instance_key is not None:
+        signed = _same(for_plugin, _mac(instance_key, "caller", payload))
+    elif deployment_key is not None:
+        signed = _same(for_door, _mac(deployment_key, "caller-door", payload))
+    else:
+        raise TypeError("read() needs the instance's key or the deployment's")
+    if not signed:
+        raise NotAsserted("the Meridian-Caller header is not signed by this deployment")
+    said = json.loads(_decode(payload))
+    if said["expires"] < now:
+        raise NotAsserted("the Meridian-Caller header has expired")
+    known = sets or {}
+    wanted = frozenset(
+        each["digest"] for _, *both in said["holdings"].values() for each in both if isinstance(each, dict)
+    ) - set(known)
+    if wanted:
+        raise AccountsWanted(wanted)
+    caller = Caller(
+        subject=said["subject"],
+        level=said["level"],
+        subject_kind=said["kind"],
+        deployment_admin=said["admin"],
+        holdings={
+            role: Holding(frozenset(levels), _hear(may_read, known), _hear(may_write, known))
+            for role, (levels, may_read, may_write) in said["holdings"].items()
+        },
+        header=value,
+        **{"display_name": "", **{name: said[name] for name in _CALLER_TEXT if name in said}},
+    )
+    return Claims(
+        caller, said["instance"], said["method"], said["path"], said["query"], said["body"], said["call"],
+        said["expires"], said["acts"],
+    )  # fmt: skip
+
+
+def form_token(instance_key: bytes, subject: str, instance: str, level: Level, *, nonce: str | None = None) -> str:
+    """A token for the forms of one person on one instance at one level. It survives a restart; each is spelled otherwise,
+    so that compressed pages do not give it away."""
+    nonce = nonce or secrets.token_urlsafe(9)
+    return f"{nonce}.{_mac(instance_key, 'form', '|'.join((nonce, instance, level, subject)))}"
+
+
+def check_form_token(token: str, instance_key: bytes, subject: str, instance: str, level: Level) -> bool:
+    """Whether `token` was made for that person, instance and level."""
+    nonce, _, _ = token.partition(".")
+    return _same(token, form_token(instance_key, subject, instance, level, nonce=nonce or "-"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call, as the plugin vouches for it to the gateway behind a browser's HTML.
+
+    `record_sha256` is the digest of the record as it was read, None where the route has none.
+    """
+
+    outcome: Literal["made", "unchanged", "refused"]
+    call_id: str
+    record_sha256: str | None = None
+    reason: str | None = None
+
+
+def write_outcome(outcome: Outcome, instance_key: bytes) -> str:
+    """The value of the `Meridian-Outcome` header."""
+    said = {"outcome": outcome.outcome, "call": outcome.call_id, "record": outcome.record_sha256, "reason": outcome.reason}
+    payload = _encode(json.dumps(said, separators=(",", ":")).encode())
+    return f"{payload}.{_mac(instance_key, 'outcome', payload)}"
+
+
+def read_outcome(value: str, instance_key: bytes, call_id: str) -> Outcome | None:
+    """The outcome that the plugin signed for the call `call_id`; None where it signed none."""
+    payload, _, mac = value.partition(".")
+    if not _same(mac, _mac(instance_key, "outcome", payload)):
+        return None
+    said = json.loads(_decode(payload))
+    if said["call"] != call_id:
+        return None
+    return Outcome(said["outcome"], call_id, said["record"], said["reason"])
+
+
+def _mac(key: bytes, purpose: str, text: str) -> str:
+    return _encode(hmac.digest(key, f"meridian/1/{purpose}\n{text}".encode(), "sha256"))
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+def _decode(text: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (ValueError, binascii.Error) as fault:
+        raise NotAsserted("the Meridian-Caller header is not spelled right") from fault
+
+
+def _say(accounts: Accounts, listed: int) -> Any:
+    if accounts.all:
+        return "*"
+    return sorted(accounts.ids) if len(accounts.ids) <= listed else {"digest": digest_of_accounts(accounts.ids)}
+
+
+def _hear(said: Any, sets: Mapping[str, frozenset[str]]) -> Accounts:
+    if said == "*":
+        return Accounts(all=True)
+    return Accounts(sets[said["digest"]] if isinstance(said, dict) else frozenset(said))
+

@@ -1,0 +1,41 @@
+# The two commands of this repository. Both start from a bare clone: Python 3.11 to 3.13, make and the package index.
+#
+#   make demo   set up, then serve the opening-balance example on http://127.0.0.1:8000 (PORT=… for another port)
+#   make test   set up, then run everything that CI runs
+
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
+  $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$python && break; done)
+PORT ?= 8000
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PROJECTS := pyproject.toml examples/opening_balance/pyproject.toml
+
+.PHONY: demo test clean
+
+demo: $(VENV)/.ready-to-serve
+	$(BIN)/meridian serve operations=opening_balance:pages --demo --data .demo --port $(PORT)
+
+test: $(VENV)/.ready-to-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+clean:
+	rm -rf $(VENV) .demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# A stamp holds until a project file changes, so that a second call sets nothing up.
+$(VENV)/.ready-to-serve: $(PROJECTS) | $(BIN)/python
+	$(PIP) --editable '.[deployment]' --editable examples/opening_balance
+	touch $@
+
+$(VENV)/.ready-to-test: $(PROJECTS) | $(BIN)/python
+	$(PIP) --editable '.[dev]' --editable 'examples/opening_balance[test]'
+	touch $@ $(VENV)/.ready-to-serve
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo 'make: no Python 3.11, 3.12 or 3.13 was found; name one: make PYTHON=/path/to/python3.11 …' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)

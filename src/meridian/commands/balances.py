@@ -50,7 +50,9 @@ class Lot:
 
     quantity: Decimal = field(description="How many units the lot holds; negative where they are owed.", places=8)
     cost: Decimal | None = field(
-        default=None, description="What the whole lot cost, in the account's currency; left out where it is not known.", places=8
+        default=None,
+        description="What the whole lot cost, in the account's currency; left out where it is not known.",
+        places=8,
     )
     acquired: date | None = field(default=None, description="The day the lot was acquired; left out where it is not known.")
 

@@ -16,10 +16,8 @@ from sybil.document import Document
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 ROOT = Path(__file__).parents[2]
-PAGES = {
-    page.relative_to(ROOT).with_suffix("").as_posix(): page
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-}
+FOUND = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = {page.relative_to(ROOT).with_suffix("").as_posix(): page for page in FOUND}
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 every_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))

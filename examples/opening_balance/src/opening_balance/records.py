@@ -1,0 +1,130 @@
+"""What the plugin asks for and what it answers: every record of its routes.
+
+An `Instrument`, its `Lot`s and the `Position` they make up are the deployment's own, so a cell here has the name and the
+meaning it has in the book.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Final, Literal
+
+import meridian
+from meridian.commands import Instrument, Lot, Position
+
+__all__ = [
+    "MAX_POSITIONS",
+    "MAX_STATEMENT",
+    "Account",
+    "Checked",
+    "Choice",
+    "Draft",
+    "Instrument",
+    "Lot",
+    "Note",
+    "Position",
+    "Statement",
+    "StatementFile",
+    "StatementText",
+]
+
+MAX_STATEMENT: Final = 2_000_000
+"""How large a statement may be: bytes of a file, characters of a text."""
+
+MAX_POSITIONS: Final = 1_000
+"""How many positions one opening balance may have, so that a person can still look it over as a form."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An opening balance as somebody means to record it."""
+
+    account: str = meridian.field(
+        description="The ID of the account in this deployment, which may not be the broker's number.",
+        min_length=1,
+        max_length=64,
+    )
+    as_of: date = meridian.field(title="As of", description="The day at whose end the account held this.")
+    reason: str = meridian.field(
+        description="Why you record it and what you checked it against, for whoever reads the book later.",
+        min_length=1,
+        max_length=200,
+    )
+    positions: list[Position] = meridian.field(
+        description="What the account holds, one position for each instrument.", min_length=1, max_length=MAX_POSITIONS
+    )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What recording a draft would do; the check itself changes nothing."""
+
+    account: str = meridian.field(description="The ID of the account.")
+    as_of: date = meridian.field(description="The day the balance is of.")
+    would: Literal["record", "replace", "change nothing"] = meridian.field(
+        description="Whether confirming would record the account's first balance, put one in place of another, or repeat it."
+    )
+    positions: int = meridian.field(description="How many positions the draft has.")
+    lots: int = meridian.field(description="How many lots they have together.")
+    cost: Decimal | None = meridian.field(
+        default=None, description="What all lots cost together; left out where one of them does not say."
+    )
+
+
+@dataclass(frozen=True)
+class Account:
+    """The account that is asked about."""
+
+    account: str = meridian.field(description="The ID of the account.", min_length=1, max_length=64)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which statement of an uploaded file to start from."""
+
+    number: int = meridian.field(
+        default=1, title="Statement", description="Which one, where the file holds several accounts' statements.", min=1, max=50
+    )
+
+
+@dataclass(frozen=True)
+class StatementText:
+    """A statement for whoever has its text and no file."""
+
+    statement: str = meridian.field(
+        description="The whole OFX investment statement, version 1 (SGML) or 2 (XML), with its header.",
+        min_length=1,
+        max_length=MAX_STATEMENT,
+    )
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something in a statement that a person should know before relying on what was read."""
+
+    about: str = meridian.field(description="What it is about, such as position 3, CUSIP 123456789.")
+    message: str = meridian.field(description="What was found, and what was done about it.")
+    left_out: bool = meridian.field(default=False, description="Whether the position is not among those that were read.")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One account's statement, as it was read."""
+
+    number: int = meridian.field(description="Its place in the file, the first being 1.")
+    account_number: str = meridian.field(description="The account's number at its broker, which may not be its ID here.")
+    broker: str = meridian.field(description="The broker, as the statement names it.")
+    as_of: date = meridian.field(description="The day the statement is of.")
+    currency: str = meridian.field(description="The statement's currency.")
+    positions: list[Position] = meridian.field(description="The positions that were read, ready for a draft.")
+    notes: list[Note] = meridian.field(default_factory=list, description="What to know before relying on them.")
+
+
+@dataclass(frozen=True)
+class StatementFile:
+    """Everything that was read of one file."""
+
+    statements: list[Statement] = meridian.field(description="The investment statements in it, in their order.")
+    notes: list[Note] = meridian.field(default_factory=list, description="What could not be read as a statement, and why.")

@@ -1,0 +1,76 @@
+"""`request.plugin`: a plugin's handle to the deployment it is part of.
+
+A command enters with the header of the call it is sent for, and goes through the operations door; the command's answer
+leaves, or a Refusal that names the role or the account. The handle holds no credential but which instance it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, cast
+
+from typing_extensions import TypeVar
+
+from meridian.commands import (
+    AccountList,
+    Entries,
+    Entry,
+    ListAccounts,
+    ListEntries,
+    ListPositions,
+    Positions,
+    RecordOpeningBalance,
+)
+
+__all__ = ["Door", "Plugin"]
+
+S = TypeVar("S", default=Any)
+
+
+class Door(Protocol):
+    """The operations door, as a plugin reaches it."""
+
+    async def send(self, instance: str, command: object, acting_for: str) -> object:
+        """The answer of `command`, sent by `instance` for the call whose header is `acting_for`. Raises Refusal."""
+        ...
+
+    async def account_set(self, instance: str, digest: str, acting_for: str) -> frozenset[str]:
+        """The set of accounts that a header names by `digest`. Raises Refusal where it is not the caller's."""
+        ...
+
+
+class Plugin(Generic[S]):
+    """One instance of a plugin, in its deployment.
+
+    `settings` is the plugin's settings record, None where it declares none; `storage_url` the address of a database of its
+    own, as SQLAlchemy spells one.
+    """
+
+    def __init__(self, instance: str, door: Door, settings: S, storage_url: str = "") -> None:
+        self.instance = instance
+        self.settings = settings
+        self.storage_url = storage_url
+        self._door = door
+
+    async def send(self, command: object, *, acting_for: str) -> Any:
+        """Send any command for the call whose header is `acting_for` (`request.caller.header`). Raises Refusal."""
+        return await self._door.send(self.instance, command, acting_for)
+
+    async def account_set(self, digest: str, *, acting_for: str) -> frozenset[str]:
+        """The set of accounts that a header names by `digest`."""
+        return await self._door.account_set(self.instance, digest, acting_for)
+
+    async def record_opening_balance(self, command: RecordOpeningBalance, *, acting_for: str) -> Entry:
+        """Record what an account held on its first day; `outcome` is `unchanged` where the book has it already."""
+        return cast("Entry", await self.send(command, acting_for=acting_for))
+
+    async def list_accounts(self, command: ListAccounts | None = None, *, acting_for: str) -> AccountList:
+        """The accounts that the caller may read."""
+        return cast("AccountList", await self.send(command or ListAccounts(), acting_for=acting_for))
+
+    async def list_positions(self, command: ListPositions, *, acting_for: str) -> Positions:
+        """What the book holds for one account."""
+        return cast("Positions", await self.send(command, acting_for=acting_for))
+
+    async def list_entries(self, command: ListEntries, *, acting_for: str) -> Entries:
+        """The book's entries, each with who made it and through what."""
+        return cast("Entries", await self.send(command, acting_for=acting_for))

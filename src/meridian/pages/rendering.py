@@ -1,0 +1,206 @@
+"""The template environment and the kit: a view's page becomes HTML. Jinja's one door.
+
+Escaping is on for every template, whatever its ending. A plugin's templates may extend `meridian/base.html`, and have at
+hand: `path("/confirm")`, `form("/confirm", start=record, submit="Record it")`, `form_token()` for a form drawn by hand,
+`typed(path)` and `problem(path)` for its cells, `table(rows)`, and `request`, `caller` and `pages`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from meridian.errors import DeclarationError, Problem
+from meridian.pages.asking import Request
+from meridian.pages.declaring import Declaration, Pages
+from meridian.pages.drawing import FormTool, draw_form, draw_record, draw_table, shown
+from meridian.records import write_form
+
+__all__ = ["Kit", "Surroundings"]
+
+LEVEL_NAMES = {"read": "View", "write": "Open", "admin": "Manage"}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is around a plugin's page, which the deployment knows: its own name and address, and how to sign out.
+
+    `sign_out` is the address and the token of the form that ends the session; None where there is no session.
+    """
+
+    kit_url: str = "/static/meridian"
+    brand: tuple[str, str] = ("Meridian", "/")
+    sign_out: tuple[str, str] | None = None
+
+
+@dataclass
+class Kit:
+    """The environment of one plugin's templates, and how each of its pages is drawn."""
+
+    pages: Pages
+    surroundings: Surroundings
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def environment(self) -> jinja2.Environment:
+        """Jinja's environment: the plugin's own folder first, the kit's templates as `meridian/…`."""
+        own = [] if self.pages.templates is None else [jinja2.FileSystemLoader(self.pages.templates)]
+        environment = jinja2.Environment(
+            loader=jinja2.ChoiceLoader([*own, jinja2.PackageLoader("meridian.pages", "templates")]),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters["shown"] = shown
+        return environment
+
+    def draw(
+        self,
+        template: str,
+        request: Request[Any],
+        declaration: Declaration | None,
+        token: str,
+        context: Mapping[str, Any],
+        *,
+        title: str = "",
+        ld_json: Mapping[str, Any] | None = None,
+        error: bool = False,
+    ) -> str:
+        """The HTML of `template`. `token` is the form's, `title` the page's where the template names none, `ld_json` what a
+        browser's agent is told, `error` that the title says so."""
+        drawing = _Drawing(self, request, declaration, token)
+        caller = request.caller
+        return self.environment.get_template(template).render(
+            {
+                "page": title or (declaration.title if declaration else self.pages.name),
+                "plugin": self.pages.name,
+                "tabs": drawing.tabs(),
+                "brand": self.surroundings.brand,
+                "person": caller.display_name or caller.subject,
+                "level_name": LEVEL_NAMES[caller.level],
+                "kit_url": self.surroundings.kit_url,
+                "sign_out": self.surroundings.sign_out,
+                "ld_json": None if ld_json is None else Markup(_script_safe(ld_json)),  # noqa: S704  escaped there
+                "error_prefix": error,
+                "redraw": request.redraw,
+                "request": request,
+                "caller": caller,
+                "pages": self.pages,
+                "path": request.path_for,
+                "form": drawing.form,
+                "form_token": drawing.form_token,
+                "typed": request.typed,
+                "problem": drawing.problem,
+                "table": drawing.table,
+                "record": drawing.record,
+                **context,
+            }
+        )
+
+
+@dataclass
+class _Drawing:
+    """What one page's template may call."""
+
+    kit: Kit
+    request: Request[Any]
+    declaration: Declaration | None
+    token: str
+
+    def tabs(self) -> list[tuple[str, str, bool]]:
+        """The plugin's pages that this session reaches: title, address, whether it is this one."""
+        caller, here = self.request.caller, self.request.path
+        return [
+            (each.title, self.request.link(each.path), each.path == here)
+            for each in self.kit.pages.declared
+            if each.kind == "page" and caller.level in each.levels and any(caller.level_for(r) in each.levels for r in each.roles)
+        ]
+
+    def form(
+        self,
+        path: str,
+        *,
+        start: object = None,
+        submit: str = "",
+        method: str = "",
+        files: Sequence[tuple[str, ...]] = (),
+        prepare: bool | None = None,
+        save: bool = True,
+    ) -> Markup:
+        """The form of the route at `path`: started from the record `start`, or with what was typed where it is drawn again.
+        `files` are inputs for uploads: name, label, and what to accept."""
+        target = self._target(path, method)
+        redraw = self.request.redraw if self.request.redraw and self.request.redraw.path == path else None
+        if redraw is not None:
+            redraw.drawn = True
+            pairs: Sequence[tuple[str, str]] | None = redraw.pairs
+        else:
+            pairs = None if start is None else write_form(start)
+        query = f"?{self.request.query}" if self.request.query else ""
+        hidden = [] if target.method == "GET" else [("csrf", self.token), ("meridian.page", f"{self.request.path}{query}")]
+        tool = None
+        if target.offered and target.shape is not None:
+            tool = FormTool(target.name, target.description, auto_submit=target.reads)
+        drawn = draw_form(
+            target.shape,
+            action=self.request.link(path),
+            method="get" if target.method == "GET" else "post",
+            pairs=pairs,
+            problems=redraw.problems if redraw else (),
+            detail=redraw.detail if redraw else "",
+            submit=submit or target.title,
+            hidden=hidden,
+            spare_rows=0 if redraw else 2,
+            prepare=target.checked_by is not None and not target.reads if prepare is None else prepare,
+            save=save,
+            tool=tool,
+            files=files,
+        )
+        module: Any = self.kit.environment.get_template("meridian/form.html").module
+        return Markup(module.draw(drawn))  # noqa: S704  the kit's own macro, escaped there
+
+    def form_token(self) -> Markup:
+        """The hidden input that a form drawn by hand carries."""
+        query = f"?{self.request.query}" if self.request.query else ""
+        return Markup(
+            '<input type="hidden" name="csrf" value="{}"><input type="hidden" name="meridian.page" value="{}">'
+        ).format(self.token, f"{self.request.path}{query}")
+
+    def problem(self, path: str) -> str:
+        """Why the cell at `path` did not read; empty where it did."""
+        problems: Sequence[Problem] = self.request.redraw.problems if self.request.redraw else ()
+        return next((each.message for each in problems if each.path == path), "")
+
+    def table(self, rows: Sequence[object], **words: Any) -> Markup:
+        """A table of records, figures to the right."""
+        module: Any = self.kit.environment.get_template("meridian/table.html").module
+        return Markup(module.draw(draw_table(rows, **words)))  # noqa: S704  the kit's own macro, escaped there
+
+    def record(self, data: object, **words: Any) -> Markup:
+        """A record as a list of its fields, and tables of its rows."""
+        module: Any = self.kit.environment.get_template("meridian/answer.html").module
+        return Markup(module.draw(draw_record(data, **words)))  # noqa: S704  the kit's own macro, escaped there
+
+    def _target(self, path: str, method: str) -> Declaration:
+        at = [each for each in self.kit.pages.declared if each.path == path and each.kind != "tool"]
+        chosen = [each for each in at if (method or each.method) in each.methods]
+        if not chosen:
+            raise DeclarationError(f"form({path!r}): nothing is declared there{' by ' + method if method and at else ''}")
+        return max(chosen, key=lambda each: each.method != "GET")
+
+
+def _script_safe(data: Mapping[str, Any]) -> str:
+    """JSON that may stand inside a script element: no `<`, `>`, `&` and no line separator is left in it."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+

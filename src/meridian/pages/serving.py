@@ -1,0 +1,520 @@
+"""One instance of a plugin's pages as an ASGI application. Starlette's door.
+
+A real HTTP request enters, with the signed header that says who asks; HTML leaves for a person and JSON for an agent. The
+steps are the same whoever asks: who (assertion), may they (guarding), what (the record's reader), the view, and its answer
+drawn. A form that did not read, or was refused, is drawn again on the page it stands on, with every problem on its cell.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any, Final, cast
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from meridian.callers import Caller
+from meridian.errors import DeclarationError, Problem, Refusal, Unread
+from meridian.pages import answering, assertion
+from meridian.pages.answering import Answer, Page
+from meridian.pages.asking import Redraw, Request
+from meridian.pages.assertion import Claims, NotAsserted
+from meridian.pages.bodies import BadBody, Body, Limits, read_body
+from meridian.pages.declaring import Declaration, Pages
+from meridian.pages.drawing import edit_rows
+from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool, serves
+from meridian.pages.rendering import Kit, Surroundings
+from meridian.records import Reading, parse_path, read_form, read_json, read_query, write_json
+
+__all__ = ["Served"]
+
+log = logging.getLogger("meridian.pages")
+
+FAILED: Final = "The plugin failed, and nobody can say here whether anything was changed. It was written to the log."
+NOT_YET: Final = "This deployment keeps no prepared changes. Nothing was changed; send the form by its own button."
+
+
+@dataclass
+class _Asked:
+    """One request on its way through: what was let in, and what its answer needs to know."""
+
+    claims: Claims
+    headers: Headers
+    root_path: str
+    path: str
+    method: str
+    query: str
+    declaration: Declaration
+    body: Body
+    reading: Reading[Any] | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """The caller, as this route meets them."""
+        return self.claims.caller.on(self.declaration.roles)
+
+    @property
+    def by_tool(self) -> bool:
+        """Whether an agent's call of a tool is being answered."""
+        return self.claims.caller.tool_name is not None
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the answer is JSON: to a tool call, a JSON body, or whoever accepts JSON and no HTML."""
+        accept = self.headers.get("accept", "")
+        return self.by_tool or self.body.kind == "json" or ("application/json" in accept and "text/html" not in accept)
+
+
+class Served:
+    """The pages of one plugin, as the instance `instance` of a deployment: an ASGI application.
+
+    `key` is the instance's own, which the deployment shares with nobody else; `plugin` is what views meet as
+    `request.plugin`. `clock` gives Unix seconds. Raises DeclarationError where what was declared does not hold together.
+    """
+
+    def __init__(
+        self,
+        pages: Pages,
+        *,
+        instance: str,
+        key: bytes,
+        plugin: Any,
+        surroundings: Surroundings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.pages = pages
+        self.instance = instance
+        self.plugin = plugin
+        self.kit = Kit(pages, surroundings or Surroundings())
+        self._key = key
+        self._clock = clock
+        self._at: dict[str, list[Declaration]] = {}
+        for declaration in pages.declared:
+            self._at.setdefault(declaration.path, []).append(declaration)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        response = await self._respond(scope, receive)
+        if scope["method"] == "HEAD":
+            send = _without_body(send)
+        await response(scope, receive, send)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The plugin's own lifespan: what it starts is there inside."""
+        if self.pages.lifespan is None:
+            yield
+            return
+        async with self.pages.lifespan(self.plugin):
+            yield
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self.running():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    # who asks, and may they
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Response:
+        headers = Headers(scope=scope)
+        try:
+            claims = await self._claims(scope, headers)
+        except NotAsserted as no:
+            return Response(f"{no}.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain")
+        asked = _Asked(
+            claims, headers, scope.get("root_path", ""), claims.path, scope["method"], claims.query, _NOWHERE, Body("none", "")
+        )
+        try:
+            asked.declaration = self._declaration(asked)
+            limits = Limits(asked.declaration.max_body_bytes or self.pages.max_body_bytes)
+            asked.body = await read_body(_chunks(receive), headers.get("content-type", ""), limits)
+            if asked.body.sha256 and asked.body.sha256 != claims.body_sha256:
+                return Response("The body is not the one that was signed for.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain")
+            return await self._let_in(asked)
+        except BadBody as bad:
+            return self._refuse(asked, bad.status_code, "bad_body", bad.detail)
+        except NotServed as no:
+            return self._refuse(asked, HTTPStatus.FORBIDDEN, "not_served", no.detail)
+        except _Nothing as nothing:
+            response = self._refuse(asked, nothing.status_code, nothing.reason, nothing.detail)
+            if nothing.allow:
+                response.headers["allow"] = ", ".join(nothing.allow)
+            return response
+        finally:
+            await asked.body.close()
+
+    async def _claims(self, scope: Scope, headers: Headers) -> Claims:
+        values = headers.getlist(assertion.HEADER)
+        if len(values) != 1:
+            raise NotAsserted("A request here carries one Meridian-Caller header, which the deployment signs")
+        sets: dict[str, frozenset[str]] = {}
+        while True:
+            try:
+                claims = assertion.read(values[0], instance_key=self._key, now=self._clock(), sets=sets)
+                break
+            except assertion.AccountsWanted as wanted:
+                for digest in wanted.digests:
+                    sets[digest] = await self.plugin.account_set(digest, acting_for=values[0])
+                    if assertion.digest_of_accounts(sets[digest]) != digest:
+                        raise NotAsserted("A set of accounts is not the one that was signed for") from None
+        root, path = scope.get("root_path", ""), scope["path"]
+        query = scope.get("query_string", b"").decode("latin-1")
+        sent = (self.instance, scope["method"], query)
+        if (claims.instance, claims.method, claims.query) != sent or path not in (claims.path, root + claims.path):
+            raise NotAsserted("The Meridian-Caller header was signed for another request")
+        return claims
+
+    def _declaration(self, asked: _Asked) -> Declaration:
+        at = self._at.get(asked.path)
+        if at is None:
+            near = difflib.get_close_matches(asked.path, self._at, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise _Nothing(HTTPStatus.NOT_FOUND, "not_found", f"There is nothing at {asked.path[:200]}.{hint}")
+        if asked.by_tool:
+            declaration = guard_tool(at, asked.claims, asked.method)
+        else:
+            method = "GET" if asked.method == "HEAD" else asked.method
+            routes = [each for each in at if each.kind != "tool"]
+            found = next((each for each in routes if method in each.methods), None)
+            if found is None:
+                methods = {each for route in routes for each in route.methods}
+                allow = sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+                detail = f"{asked.path} is asked by {' or '.join(allow)}, not by {asked.method[:20]}."
+                raise _Nothing(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, allow)
+            declaration = found
+        guard_caller(declaration, asked.claims.caller)
+        return declaration
+
+    # what is asked
+
+    async def _let_in(self, asked: _Asked) -> Response:
+        declaration, body = asked.declaration, asked.body
+        if asked.by_tool:
+            if body.kind == "form":
+                raise BadBody(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A tool is called with JSON, not with a form.")
+        elif asked.method not in ("GET", "HEAD"):
+            token = asked.headers.get(FORM_TOKEN_HEADER) or body.value("csrf")
+            guard_form(asked.claims, asked.headers, token, self._key)
+            edited = await self._edited(asked)
+            if edited is not None:
+                return edited
+        asked.reading = self._read(asked)
+        if asked.by_tool and asked.reading is not None and asked.reading.problems:
+            return self._not_read(asked, asked.reading.problems)
+        request = self._request(asked)
+        try:
+            return await self._answer(asked, await _run(declaration, request))
+        except Unread as unread:
+            return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, unread.problems)
+        except Refusal as refusal:
+            return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, refusal.fields, refusal)
+        except Exception:
+            log.exception("%s: %s failed", self.instance, declaration)
+            return self._refuse(asked, HTTPStatus.INTERNAL_SERVER_ERROR, "failed", FAILED)
+
+    async def _edited(self, asked: _Asked) -> Response | None:
+        """The form again, where a button of the kit's own was pressed: a row added or removed, everything typed kept."""
+        body, shape = asked.body, asked.declaration.shape
+        if body.kind != "form":
+            return None
+        add, remove = body.value("meridian.add"), body.value("meridian.remove")
+        if shape is not None and (add or remove):
+            pairs = edit_rows(shape, body.pairs, add=add or None, remove=remove or None)
+            again = await self._page_again(asked, Redraw(asked.path, pairs), HTTPStatus.OK, None)
+            return again or self._words(asked, HTTPStatus.UNPROCESSABLE_ENTITY, "no_page", "The form stands on no page here.")
+        if any(name == "prepare" for name, _ in body.pairs):
+            return self._words(asked, HTTPStatus.UNPROCESSABLE_ENTITY, "not_prepared", NOT_YET)
+        return None
+
+    def _read(self, asked: _Asked) -> Reading[Any] | None:
+        shape, body = asked.declaration.shape, asked.body
+        if shape is None:
+            return None
+        if asked.by_tool:
+            return read_json(shape, body.raw or b"{}", lenient=True)
+        if asked.method in ("GET", "HEAD"):
+            return read_query(shape, asked.query.encode("latin-1"))
+        if body.kind == "json":
+            return read_json(shape, body.raw)
+        reading = read_form(shape, body.pairs)
+        blamed = [*body.problems, *_misplaced(asked)]
+        if not blamed:
+            return reading
+        paths = {each.path for each in blamed}
+        return Reading(reading.record, (*blamed, *(each for each in reading.problems if each.path not in paths)))
+
+    def _request(self, asked: _Asked) -> Request[Any]:
+        return Request(
+            method=asked.method,
+            path=asked.path,
+            caller=asked.caller,
+            plugin=self.plugin,
+            query=QueryParams(asked.query),
+            headers=asked.headers,
+            files=ImmutableMultiDict(asked.body.files),
+            read_as=asked.reading,
+            pairs=asked.body.pairs or parse_qsl(asked.query, keep_blank_values=True),
+            link=self._link(asked.root_path),
+        )
+
+    def _link(self, root_path: str) -> Callable[[str], str]:
+        def link(path: str) -> str:
+            own, question, query = path.partition("?")
+            if own not in self._at:
+                near = difflib.get_close_matches(own, self._at, 1)
+                raise ValueError(f"nothing is served at {own!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            return root_path + own + question + query
+
+        return link
+
+    # what came of it
+
+    async def _answer(self, asked: _Asked, given: object) -> Response:
+        declaration = asked.declaration
+        if isinstance(given, Answer):
+            _check_data(declaration, given)
+            outcome = answering.outcome_of(given, reads=declaration.reads)
+            if asked.wants_json:
+                return _carry(given, _json(outcome, given.status_code))
+            if given.location is not None:
+                response: Response = RedirectResponse(self._link(asked.root_path)(given.location), HTTPStatus.SEE_OTHER)
+            else:
+                template = given.template or "meridian/answered.html"
+                context = {"data": given.data, **given.context}
+                response = self._html(asked, template, context, status_code=given.status_code, ld_json=outcome)
+            self._vouch(asked, response, outcome["outcome"])
+            return _carry(given, response)
+        if asked.by_tool:
+            what = "a page of HTML" if isinstance(given, Response) else f"a {type(given).__name__}"
+            log.error("%s: %s answered a tool call with %s; give back pages.answer(template, data)", self.instance, declaration, what)
+            detail = f"The plugin answered with {what} and no typed data, which is not passed on."
+            return self._refuse(asked, HTTPStatus.INTERNAL_SERVER_ERROR, "untyped", detail)
+        if isinstance(given, Page):
+            return _carry(given, self._html(asked, given.template, given.context, status_code=given.status_code))
+        if isinstance(given, Response):
+            return given
+        raise TypeError(
+            f"{declaration}: {declaration.name}() gave back a {type(given).__name__}; give back pages.answer(template, data), "
+            "pages.render(template) or a Response"
+        )
+
+    def _not_read(self, asked: _Asked, problems: Sequence[Problem]) -> Response:
+        detail = "1 argument did not read." if len(problems) == 1 else f"{len(problems)} arguments did not read."
+        said = " ".join(f"{problem}." if not str(problem).endswith(".") else str(problem) for problem in problems[:20])
+        return _json(answering.refused("not_read", f"{detail} {said}", problems), HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    async def _redraw(
+        self, asked: _Asked, status_code: int, problems: Sequence[Problem], refusal: Refusal | None = None
+    ) -> Response:
+        """The form that was sent, drawn again where it stands; JSON for whoever wants it; words where it stands nowhere."""
+        if asked.wants_json:
+            if refusal is None:
+                return self._not_read(asked, problems)
+            return _json(answering.refusal_of(refusal), status_code)
+        detail = refusal.detail if refusal else ""
+        reason = refusal.reason if refusal else "not_read"
+        outcome = answering.refused(reason, detail or "Something did not read.", problems)
+        if asked.method in ("GET", "HEAD"):
+            response = self._ask(asked, status_code, problems, refusal, outcome)
+        else:
+            redraw = Redraw(asked.path, asked.body.pairs, tuple(problems), detail)
+            response = await self._page_again(asked, redraw, status_code, outcome) or self._words(
+                asked, status_code, reason, outcome["detail"], problems
+            )
+        self._vouch(asked, response, "refused", reason)
+        return response
+
+    def _ask(
+        self, asked: _Asked, status_code: int, problems: Sequence[Problem], refusal: Refusal | None, outcome: Mapping[str, Any]
+    ) -> Response:
+        """The page that asks for what a page needs: a query that lacks it, or did not read, as a form."""
+        if refusal is not None or asked.declaration.shape is None:
+            return self._words(asked, status_code, str(outcome["reason"]), str(outcome["detail"]), problems)
+        request = self._request(asked)
+        if problems:
+            request.redraw = Redraw(asked.path, request.pairs, tuple(problems))
+        return self._html(
+            asked,
+            "meridian/ask.html",
+            {},
+            status_code=status_code if problems else HTTPStatus.OK,
+            request=request,
+            ld_json=outcome if problems else None,
+            error=bool(problems),
+        )
+
+    async def _page_again(
+        self, asked: _Asked, redraw: Redraw, status_code: int, outcome: Mapping[str, Any] | None
+    ) -> Response | None:
+        """The page a form stands on, as by GET, with the form as it was sent; None where there is no page to draw it."""
+        page = self.pages.page_of(asked.declaration)
+        if page is None or not serves(page, asked.claims.caller):
+            return None
+        path, _, query = asked.body.value("meridian.page").partition("?")
+        again = replace(
+            asked, declaration=page, path=page.path, method="GET", query=query if path == page.path else "", body=Body("none", "")
+        )
+        again.reading = None if page.shape is None else read_query(page.shape, again.query.encode("utf-8", "replace"))
+        request = self._request(again)
+        request.redraw = redraw
+        try:
+            given = await _run(page, request)
+        except (Refusal, Unread):
+            return None
+        if isinstance(given, Page | Answer) and (isinstance(given, Page) or given.template):
+            context = given.context if isinstance(given, Page) else {"data": given.data, **given.context}
+            return self._html(
+                again,
+                cast("str", given.template),
+                context,
+                status_code=status_code,
+                request=request,
+                ld_json=outcome,
+                error=outcome is not None,
+            )
+        return None
+
+    def _html(
+        self,
+        asked: _Asked,
+        template: str,
+        context: Mapping[str, Any],
+        *,
+        status_code: int = 200,
+        request: Request[Any] | None = None,
+        ld_json: Mapping[str, Any] | None = None,
+        error: bool = False,
+    ) -> Response:
+        caller = asked.claims.caller
+        token = assertion.form_token(self._key, caller.subject, self.instance, caller.level)
+        declaration = None if asked.declaration is _NOWHERE else asked.declaration
+        html = self.kit.draw(
+            template, request or self._request(asked), declaration, token, context, ld_json=ld_json, error=error
+        )
+        return Response(html, status_code, media_type="text/html")
+
+    def _words(
+        self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()
+    ) -> Response:
+        page = None if asked.declaration is _NOWHERE else self.pages.page_of(asked.declaration)
+        back = page if page is not None and serves(page, asked.claims.caller) else None
+        context = {
+            "heading": HTTPStatus(status_code).phrase if status_code >= HTTPStatus.INTERNAL_SERVER_ERROR else "Not done",
+            "status_code": status_code,
+            "reason": reason,
+            "detail": detail,
+            "problems": problems,
+            "back": (back.title, asked.root_path + back.path) if back else None,
+        }
+        ld_json = answering.refused(reason, detail, problems)
+        return self._html(asked, "meridian/refusal.html", context, status_code=status_code, ld_json=ld_json, error=True)
+
+    def _refuse(self, asked: _Asked, status_code: int, reason: str, detail: str) -> Response:
+        """A no that needs no view: JSON for whoever wants it, words on a page for a browser."""
+        if asked.wants_json:
+            return _json(answering.refused(reason, detail), status_code)
+        return self._words(asked, status_code, reason, detail)
+
+    def _vouch(self, asked: _Asked, response: Response, outcome: Any, reason: str | None = None) -> None:
+        """Sign behind the HTML what came of it, and of which record, for the gateway."""
+        record = asked.reading.record if asked.reading is not None else None
+        digest = None if record is None else assertion.digest(write_json(record))
+        said = assertion.Outcome(outcome, asked.claims.call_id, digest, reason)
+        response.headers[assertion.OUTCOME_HEADER] = assertion.write_outcome(said, self._key)
+
+
+class _Nothing(Exception):  # noqa: N818  a no, in words
+    def __init__(self, status_code: int, reason: str, detail: str, allow: Sequence[str] = ()) -> None:
+        self.status_code, self.reason, self.detail, self.allow = status_code, reason, detail, allow
+        super().__init__(detail)
+
+
+def _nowhere(request: Request[Any]) -> Response:
+    raise DeclarationError(f"{request.path} is not declared")
+
+
+_NOWHERE: Final = Declaration(
+    "route", "", (), (), (), None, None, "", "", "", True, False, "", None, (), None, False, True, False, None, _nowhere
+)  # fmt: skip
+
+
+async def _run(declaration: Declaration, request: Request[Any]) -> object:
+    """What the view gives back; one that is not `async` runs in a thread."""
+    view = declaration.view
+    if inspect.iscoroutinefunction(view) or inspect.iscoroutinefunction(getattr(view, "__call__", None)):  # noqa: B004
+        return await cast("Any", view(request))
+    given = await run_in_threadpool(view, request)
+    return await given if inspect.isawaitable(given) else given
+
+
+def _check_data(declaration: Declaration, answer: Answer) -> None:
+    wanted = declaration.answers
+    if wanted is not None and not isinstance(answer.data, wanted.record):
+        raise TypeError(
+            f"{declaration}: {declaration.name}() answers {wanted.name}, and its data is a {type(answer.data).__name__}"
+        )
+
+
+def _misplaced(asked: _Asked) -> list[Problem]:
+    """A file sent under the name of one of the record's fields."""
+    shape = asked.declaration.shape
+    found: list[Problem] = []
+    for name, upload in asked.body.files:
+        try:
+            steps = parse_path(name)
+        except ValueError:
+            continue
+        if shape is not None and steps and shape.field(str(steps[0])) is not None:
+            found.append(Problem(name, f"a file came, {json.dumps(str(upload.filename)[:60])}, where a value is written; write it"))
+    return found
+
+
+def _json(data: Mapping[str, Any], status_code: int) -> Response:
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, status_code, media_type="application/json")
+
+
+def _carry(given: Response, response: Response) -> Response:
+    """The drawn response with the headers that the view set on its own."""
+    for name, value in given.headers.items():
+        if name not in ("content-length", "content-type"):
+            response.headers[name] = value
+    response.background = given.background
+    return response
+
+
+async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BadBody(HTTPStatus.BAD_REQUEST, "The body was cut off.")
+        if message.get("body"):
+            yield message["body"]
+        if not message.get("more_body"):
+            return
+
+
+def _without_body(send: Send) -> Send:
+    async def bare(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            message = {**message, "body": b""}
+        await send(message)
+
+    return bare
+

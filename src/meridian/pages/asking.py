@@ -17,6 +17,7 @@ from typing_extensions import TypeVar
 
 from meridian.callers import Caller
 from meridian.errors import Problem, Unread
+from meridian.pages.plugin import Plugin
 from meridian.records import Reading
 
 __all__ = ["Prepared", "Redraw", "Repeat", "Request"]
@@ -69,7 +70,7 @@ class Request(Generic[R]):
     method: str
     path: str
     caller: Caller
-    plugin: Any
+    plugin: Plugin
     query: QueryParams
     headers: Headers = field(repr=False)
     files: ImmutableMultiDict[str, UploadFile] = field(default_factory=ImmutableMultiDict, repr=False)

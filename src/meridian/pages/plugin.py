@@ -6,6 +6,7 @@ leaves, or a Refusal that names the role or the account. The handle holds no cre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, Protocol, cast
 
 from typing_extensions import TypeVar
@@ -33,8 +34,9 @@ class Door(Protocol):
         """The answer of `command`, sent by `instance` for the call whose header is `acting_for`. Raises Refusal."""
         ...
 
-    async def account_set(self, instance: str, digest: str, acting_for: str) -> frozenset[str]:
-        """The set of accounts that a header names by `digest`. Raises Refusal where it is not the caller's."""
+    async def account_sets(self, instance: str, acting_for: str) -> Mapping[str, frozenset[str]]:
+        """The sets of accounts that the header `acting_for` names by digest. Raises Refusal where it was not made for
+        `instance`."""
         ...
 
 
@@ -55,9 +57,9 @@ class Plugin(Generic[S]):
         """Send any command for the call whose header is `acting_for` (`request.caller.header`). Raises Refusal."""
         return await self._door.send(self.instance, command, acting_for)
 
-    async def account_set(self, digest: str, *, acting_for: str) -> frozenset[str]:
-        """The set of accounts that a header names by `digest`."""
-        return await self._door.account_set(self.instance, digest, acting_for)
+    async def account_sets(self, *, acting_for: str) -> Mapping[str, frozenset[str]]:
+        """The sets of accounts that the header `acting_for` names by digest."""
+        return await self._door.account_sets(self.instance, acting_for)
 
     async def record_opening_balance(self, command: RecordOpeningBalance, *, acting_for: str) -> Entry:
         """Record what an account held on its first day; `outcome` is `unchanged` where the book has it already."""

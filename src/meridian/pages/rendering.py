@@ -31,12 +31,14 @@ LEVEL_NAMES = {"read": "View", "write": "Open", "admin": "Manage"}
 class Surroundings:
     """What is around a plugin's page, which the deployment knows: its own name and address, and how to sign out.
 
-    `sign_out` is the address and the token of the form that ends the session; None where there is no session.
+    `sign_out` is the address and the token of the form that ends the session; None where there is no session. `prepares` says
+    that prepared changes are kept, so that forms offer Prepare.
     """
 
     kit_url: str = "/static/meridian"
     brand: tuple[str, str] = ("Meridian", "/")
     sign_out: tuple[str, str] | None = None
+    prepares: bool = False
 
 
 @dataclass
@@ -158,7 +160,7 @@ class _Drawing:
             submit=submit or target.title,
             hidden=hidden,
             spare_rows=0 if redraw else 2,
-            prepare=target.checked_by is not None and not target.reads if prepare is None else prepare,
+            prepare=self.kit.surroundings.prepares and target.checked_by is not None and prepare is not False,
             save=save,
             tool=tool,
             files=files,

@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl
@@ -135,7 +136,7 @@ class Served:
         headers = Headers(scope=scope)
         try:
             claims = await self._claims(scope, headers)
-        except NotAsserted as no:
+        except (NotAsserted, assertion.AccountsWanted) as no:
             return Response(f"{no}.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain")
         asked = _Asked(
             claims, headers, scope.get("root_path", ""), claims.path, scope["method"], claims.query, _NOWHERE, Body("none", "")
@@ -163,22 +164,26 @@ class Served:
         values = headers.getlist(assertion.HEADER)
         if len(values) != 1:
             raise NotAsserted("A request here carries one Meridian-Caller header, which the deployment signs")
-        sets: dict[str, frozenset[str]] = {}
-        while True:
-            try:
-                claims = assertion.read(values[0], instance_key=self._key, now=self._clock(), sets=sets)
-                break
-            except assertion.AccountsWanted as wanted:
-                for digest in wanted.digests:
-                    sets[digest] = await self.plugin.account_set(digest, acting_for=values[0])
-                    if assertion.digest_of_accounts(sets[digest]) != digest:
-                        raise NotAsserted("A set of accounts is not the one that was signed for") from None
+        read = partial(assertion.read, values[0], instance_key=self._key, now=self._clock())
+        try:
+            claims = read()
+        except assertion.AccountsWanted:
+            claims = read(sets=await self._account_sets(values[0]))
         root, path = scope.get("root_path", ""), scope["path"]
         query = scope.get("query_string", b"").decode("latin-1")
         sent = (self.instance, scope["method"], query)
         if (claims.instance, claims.method, claims.query) != sent or path not in (claims.path, root + claims.path):
             raise NotAsserted("The Meridian-Caller header was signed for another request")
         return claims
+
+    async def _account_sets(self, header: str) -> Mapping[str, frozenset[str]]:
+        try:
+            sets = await self.plugin.account_sets(acting_for=header)
+        except Refusal as refusal:
+            raise NotAsserted("The accounts of this call are known no longer") from refusal
+        if any(assertion.digest_of_accounts(ids) != digest for digest, ids in sets.items()):
+            raise NotAsserted("A set of accounts is not the one that was signed for")
+        return cast("Mapping[str, frozenset[str]]", sets)
 
     def _declaration(self, asked: _Asked) -> Declaration:
         at = self._at.get(asked.path)

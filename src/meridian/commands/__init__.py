@@ -14,6 +14,7 @@ from meridian.commands.balances import (
     Position,
     Positions,
     RecordOpeningBalance,
+    entry_number,
     same_balance,
 )
 from meridian.commands.booking import Book, Provenance, ask
@@ -44,6 +45,7 @@ __all__ = [
     "command_of",
     "commands",
     "dictionary",
+    "entry_number",
     "reach",
     "same_balance",
 ]

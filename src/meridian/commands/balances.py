@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Literal
 
 from meridian.commands.declaring import command
+from meridian.errors import Problem, Refusal
 from meridian.records import field
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Position",
     "Positions",
     "RecordOpeningBalance",
+    "entry_number",
     "same_balance",
 ]
 
@@ -156,6 +158,18 @@ def same_balance(one: RecordOpeningBalance | Entry, other: RecordOpeningBalance 
     Amounts are compared as numbers (1.50 is 1.5) and rows in any order; the reason is no part of a balance.
     """
     return _said(one) == _said(other)
+
+
+def entry_number(entry_id: str) -> int:
+    """The number of the entry `E-17`, counted from 1. Raises Refusal, reason `not_read`, for what is no entry's ID."""
+    digits = entry_id.removeprefix("E-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18 and int(digits) > 0):
+        raise Refusal(
+            f"{entry_id[:60]} is no entry to go on from.",
+            [Problem("before", f"{entry_id[:60]} is no entry; it is the `next` of an answer, like E-17")],
+            reason="not_read",
+        )
+    return int(digits)
 
 
 def _said(balance: RecordOpeningBalance | Entry) -> Hashable:

@@ -23,6 +23,7 @@ from meridian.commands import (
     Positions,
     Provenance,
     RecordOpeningBalance,
+    entry_number,
     same_balance,
 )
 from meridian.deployment.door import OperationsDoor
@@ -181,7 +182,7 @@ class _Kept:
         if command.account is not None:
             self._find(command.account)
         wanted = readable if command.account is None else Accounts.of({command.account})
-        before = len(self.entries) if command.before is None else _number(command.before) - 1
+        before = len(self.entries) if command.before is None else entry_number(command.before) - 1
         found = [entry for entry in self.entries[:before] if entry.account in wanted][::-1]
         page = found[: command.limit]
         return Entries(page, page[-1].entry_id if len(found) > len(page) else None)
@@ -191,14 +192,3 @@ class _Kept:
             raise Refusal(
                 f"The book has no account {account}.", [Problem("account", f"no account {account}")], reason="unknown_account"
             )
-
-
-def _number(entry_id: str) -> int:
-    digits = entry_id.removeprefix("E-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
-        raise Refusal(
-            f"{entry_id} is no entry to go on from.",
-            [Problem("before", f"{entry_id} is no entry; it is the `next` of an answer, like E-17")],
-            reason="not_read",
-        )
-    return max(int(digits), 1)

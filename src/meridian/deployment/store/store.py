@@ -1,0 +1,160 @@
+"""The store: one database, reached in short transactions.
+
+An SQLAlchemy URL enters; a `Store` leaves, its tables brought up to date. Rooms of the deployment are plain functions that
+take the store first and open one transaction each; nothing is held open between them. The functions block, so what runs
+on the event loop calls them as `await store.run(access.holdings, subject, instance, roles)`: on a thread of the store's
+own few, never on the loop. Which tables there are is `tables`' matter, and what a row means that of the room it is of.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import anyio.to_thread
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from anyio import CapacityLimiter
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
+
+from meridian.errors import DeploymentError
+
+__all__ = ["Store"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREADS: Final = 8
+_BUSY_TIMEOUT_SECONDS: Final = 15
+_ATTEMPTS: Final = 5
+_MIGRATION_LOCK: Final = 4701
+"""The number under which PostgreSQL lets one process at a time bring the tables up to date."""
+
+
+class Store:
+    """The database at `url`, its tables made or brought up to date. Raises DeploymentError where that cannot be done.
+
+    SQLite runs with a write-ahead log, foreign keys, and patience for a sibling that is writing; its file is made readable
+    by its owner alone.
+    """
+
+    def __init__(self, url: str) -> None:
+        parsed = _parse(url)
+        if parsed.get_backend_name() == "sqlite":
+            _make_private(parsed)
+        try:
+            self._engine = _engine(parsed)
+        except (NoSuchModuleError, ModuleNotFoundError) as reason:
+            raise DeploymentError(f"store: no driver is installed for {parsed.drivername} ({reason})") from reason
+        self._limiter: CapacityLimiter | None = None
+        self._migrate(parsed)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that reads. What it sees is of one moment."""
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that may write: kept whole where the block ends, undone where it raises.
+
+        On SQLite one writes at a time. Elsewhere two may, and a constraint refuses the second; see `rewrite`.
+        """
+        with self._engine.connect().execution_options(meridian_writes=True) as connection, connection.begin():
+            yield connection
+
+    def rewrite(self, work: Callable[[Connection], T]) -> T:
+        """The result of `work` in a transaction that may write, done over where a sibling got between.
+
+        For work that looks before it writes and leaves the last word to a constraint: it is run again, and sees what the
+        sibling wrote.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                with self.write() as connection:
+                    return work(connection)
+            except IntegrityError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(0.01 * 2**attempt)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def run(self, work: Callable[Concatenate[Store, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """The result of `work(store, …)`, run on one of the store's threads, so that the event loop goes on."""
+        if self._limiter is None:
+            self._limiter = CapacityLimiter(_THREADS)
+        return await anyio.to_thread.run_sync(lambda: work(self, *args, **named), limiter=self._limiter)
+
+    def close(self) -> None:
+        """Let go of every connection. The store may be used again afterwards."""
+        self._engine.dispose()
+
+    def _migrate(self, url: URL) -> None:
+        config = Config()
+        config.set_main_option("script_location", "meridian.deployment.store:migrations")
+        shown = url.render_as_string(hide_password=True)
+        try:
+            with self.write() as connection:
+                if connection.dialect.name == "postgresql":
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+        except CommandError as reason:
+            raise DeploymentError(f"store: {shown} was made by a later Meridian; upgrade this one ({reason})") from reason
+        except OperationalError as reason:
+            raise DeploymentError(
+                f"store: {shown} did not open ({reason.orig}); is it there, and may it be written?"
+            ) from reason
+        except SQLAlchemyError as reason:
+            raise DeploymentError(f"store: {shown} could not be brought up to date ({reason})") from reason
+
+
+def _parse(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError as reason:
+        raise DeploymentError(
+            "store: that is no database URL; write sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+        ) from reason
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "foreign_keys = ON", "synchronous = FULL"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin in so many words: a transaction that will write takes its place in the queue first, and so never finds at its
+    end that a sibling wrote in between."""
+    writes = connection.get_execution_options().get("meridian_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _make_private(url: URL) -> None:
+    if url.database and url.database != ":memory:" and not url.query:
+        file = Path(url.database)
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except OSError as reason:
+            raise DeploymentError(f"store: {file} cannot be made ({reason.strerror}); may its folder be written?") from reason

@@ -1,0 +1,282 @@
+"""The tables, as SQLAlchemy Core knows them. The migrations make them; a test holds the two to one another.
+
+Types are those that SQLite and PostgreSQL both have: texts, integers, booleans, days, and moments kept in UTC. Amounts are
+texts inside a record's JSON, so that they stay exact. Of a secret that is handed out only the fingerprint is kept.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+METADATA: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware moment, kept in UTC by every database. A naive one is refused."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no zone; a moment is kept with one")
+        utc = value.astimezone(UTC)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _text(name: str, length: int, *more: Any, **options: Any) -> Column[str]:
+    return Column(name, String(length), *more, nullable=options.pop("nullable", False), **options)
+
+
+def _moment(name: str, *, nullable: bool = False) -> Column[datetime]:
+    return Column(name, Moment(), nullable=nullable)
+
+
+keys: Final = Table(
+    "keys",
+    METADATA,
+    _text("name", 120, primary_key=True),
+    Column("key", LargeBinary(64), nullable=False),
+    _moment("made_at"),
+)
+
+instances: Final = Table(
+    "instances",
+    METADATA,
+    _text("name", 64, primary_key=True),
+    _text("target", 300),
+    _text("title", 200),
+    Column("roles", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    _moment("configured_at"),
+)
+
+people: Final = Table(
+    "people",
+    METADATA,
+    _text("subject", 80, primary_key=True),
+    _text("sign_in_name", 200, unique=True),
+    _text("display_name", 200),
+    _text("password_hash", 300, nullable=True),
+    _moment("added_at"),
+    _moment("left_at", nullable=True),
+)
+
+sign_in_tries: Final = Table(
+    "sign_in_tries",
+    METADATA,
+    _text("fingerprint", 64, primary_key=True),
+    Column("tries", Integer, nullable=False),
+    _moment("last_at"),
+    _moment("locked_until", nullable=True),
+)
+"""Passwords tried in a row, by the fingerprint of the name that was given, whether or not anybody has that name."""
+
+links: Final = Table(
+    "links",
+    METADATA,
+    _text("fingerprint", 64, primary_key=True),
+    _text("purpose", 20),
+    _text("subject", 80, ForeignKey("people.subject"), nullable=True),
+    _moment("made_at"),
+    _moment("expires_at"),
+    _moment("spent_at", nullable=True),
+)
+
+sessions: Final = Table(
+    "sessions",
+    METADATA,
+    _text("fingerprint", 64, primary_key=True),
+    _text("subject", 80, ForeignKey("people.subject"), index=True),
+    _text("signed_in_by", 20),
+    _moment("started_at"),
+    _moment("last_seen_at"),
+)
+
+user_groups: Final = Table(
+    "user_groups",
+    METADATA,
+    _text("id", 64, primary_key=True),
+    _text("name", 200),
+    Column("built_in", Boolean, nullable=False),
+)
+
+user_group_members: Final = Table(
+    "user_group_members",
+    METADATA,
+    _text("user_group", 64, ForeignKey("user_groups.id", ondelete="CASCADE"), primary_key=True),
+    _text("subject", 80, ForeignKey("people.subject"), primary_key=True, index=True),
+)
+
+accounts: Final = Table(
+    "accounts",
+    METADATA,
+    _text("id", 64, primary_key=True),
+    _text("name", 200),
+)
+
+account_groups: Final = Table(
+    "account_groups",
+    METADATA,
+    _text("id", 64, primary_key=True),
+    _text("name", 200),
+    Column("built_in", Boolean, nullable=False),
+    Column("all_accounts", Boolean, nullable=False),
+)
+
+account_group_accounts: Final = Table(
+    "account_group_accounts",
+    METADATA,
+    _text("account_group", 64, ForeignKey("account_groups.id", ondelete="CASCADE"), primary_key=True),
+    _text("account", 64, ForeignKey("accounts.id"), primary_key=True),
+)
+
+access_groups: Final = Table(
+    "access_groups",
+    METADATA,
+    _text("id", 64, primary_key=True),
+    _text("name", 200),
+    Column("built_in", Boolean, nullable=False),
+    Column("all_plugins_admin", Boolean, nullable=False),
+)
+
+access_group_rows: Final = Table(
+    "access_group_rows",
+    METADATA,
+    _text("access_group", 64, ForeignKey("access_groups.id", ondelete="CASCADE"), primary_key=True),
+    _text("instance", 64, primary_key=True),
+    _text("role", 64, primary_key=True),
+    _text("level", 8, primary_key=True),
+)
+
+permissions: Final = Table(
+    "permissions",
+    METADATA,
+    _text("id", 40, primary_key=True),
+    _text("user_group", 64, ForeignKey("user_groups.id", ondelete="CASCADE"), index=True),
+    _text("account_group", 64, ForeignKey("account_groups.id", ondelete="CASCADE")),
+    _text("access_group", 64, ForeignKey("access_groups.id", ondelete="CASCADE")),
+    Column("built_in", Boolean, nullable=False),
+    UniqueConstraint("user_group", "account_group", "access_group"),
+)
+
+delegations: Final = Table(
+    "delegations",
+    METADATA,
+    _text("id", 40, primary_key=True),
+    _text("subject", 80, ForeignKey("people.subject"), index=True),
+    _text("client_name", 200),
+    _text("made_by", 20),
+    _moment("made_at"),
+    _moment("expires_at"),
+    _moment("revoked_at", nullable=True),
+    _text("revoked_by", 80, ForeignKey("people.subject"), nullable=True),
+    _moment("last_used_at", nullable=True),
+    _moment("last_refused_at", nullable=True),
+)
+
+delegation_rows: Final = Table(
+    "delegation_rows",
+    METADATA,
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), primary_key=True),
+    _text("instance", 64, primary_key=True),
+    _text("role", 64, primary_key=True),
+    _text("level", 8, primary_key=True),
+)
+
+tokens: Final = Table(
+    "tokens",
+    METADATA,
+    _text("fingerprint", 64, primary_key=True),
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), index=True),
+    _text("kind", 20),
+    _moment("made_at"),
+    _moment("expires_at"),
+)
+"""What a client presents, apart from the delegation it speaks for: one may come to have several, each of its own kind."""
+
+calls: Final = Table(
+    "calls",
+    METADATA,
+    _text("id", 40, primary_key=True),
+    _text("instance", 64),
+    _text("subject", 80),
+    _text("level", 8),
+    Column("acts", Boolean, nullable=False),
+    _moment("opened_at"),
+    _moment("expires_at"),
+    _moment("closed_at", nullable=True),
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), nullable=True),
+    _text("tool", 200, nullable=True),
+    _text("outcome", 20, nullable=True),
+    _text("reason", 60, nullable=True),
+    Index(None, "delegation", "opened_at"),
+    Index(None, "expires_at"),
+)
+
+account_sets: Final = Table(
+    "account_sets",
+    METADATA,
+    _text("digest", 64, primary_key=True),
+    Column("ids", Text, nullable=False),
+    _moment("kept_until"),
+)
+
+entries: Final = Table(
+    "entries",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    _text("account", 64, ForeignKey("accounts.id")),
+    Column("as_of", Date, nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("positions", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    _moment("recorded_at"),
+    _text("instance", 64),
+    _text("call", 40),
+    _text("subject", 80),
+    _text("display_name", 200),
+    _text("subject_kind", 20),
+    _text("owner_subject", 80, nullable=True),
+    _text("delegation", 40, nullable=True),
+    _text("client_name", 200, nullable=True),
+    _text("tool_name", 200, nullable=True),
+    _text("prepared_call", 40, nullable=True),
+    UniqueConstraint("account", "as_of", "ordinal"),
+    sqlite_autoincrement=True,
+)
+"""The book. `ordinal` counts the balances an account was given for one day; the last of them stands."""

@@ -119,7 +119,7 @@ def test_each_room_imports_only_the_libraries_it_may():
         ("jinja2", "meridian.pages.rendering"),
         ("python_multipart", "meridian.pages"),
         ("starlette", ("meridian.pages", "meridian.deployment")),
-        ("sqlalchemy", "meridian.deployment.store"),
+        ("sqlalchemy", "meridian.deployment"),
         ("alembic", "meridian.deployment.store"),
         ("argon2", "meridian.deployment.identity"),
         ("mcp", "meridian.deployment"),

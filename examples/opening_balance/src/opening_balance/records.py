@@ -63,8 +63,8 @@ class Checked:
 
     account: str = meridian.field(description="The ID of the account.")
     as_of: date = meridian.field(description="The day the balance is of.")
-    would: Literal["record", "replace", "change nothing"] = meridian.field(
-        description="Whether confirming would record the account's first balance, put one in place of another, or repeat it."
+    would: Literal["record", "correct", "change nothing"] = meridian.field(
+        description="What confirming would do: record the day's first balance, correct the one that stands, or repeat it."
     )
     positions: int = meridian.field(description="How many positions the draft has.")
     lots: int = meridian.field(description="How many lots they have together.")

@@ -34,11 +34,11 @@ PLACES: Final = 8
 """How many decimal places the book keeps of a quantity."""
 
 
-class _NotOFX(Exception):
+class _NotOFXError(Exception):
     """The file as a whole does not read; the message is a sentence for whoever sent it."""
 
 
-class _LeftOut(Exception):
+class _LeftOutError(Exception):
     """One position does not read; the message is a sentence for whoever sent it."""
 
 
@@ -50,7 +50,7 @@ def read_statements(source: bytes | str) -> StatementFile:
     """
     try:
         root = _tree(source)
-    except _NotOFX as why:
+    except _NotOFXError as why:
         return StatementFile([], [Note("the file", str(why))])
     return _statements(root)
 
@@ -59,33 +59,33 @@ def read_statements(source: bytes | str) -> StatementFile:
 
 
 def _tree(source: bytes | str) -> Element:
-    """The elements of an OFX file. Raises _NotOFX."""
+    """The elements of an OFX file. Raises _NotOFXError."""
     if isinstance(source, str):
         # As ASCII with references, so that the charset its header was written for does not matter to a text.
         source = source.encode("ascii", "xmlcharrefreplace") if len(source) <= MAX_STATEMENT else b" " * (MAX_STATEMENT + 1)
     if len(source) > MAX_STATEMENT:
-        raise _NotOFX(f"It is larger than {MAX_STATEMENT:,} bytes, the most that is read. Ask for a shorter period.")
+        raise _NotOFXError(f"It is larger than {MAX_STATEMENT:,} bytes, the most that is read. Ask for a shorter period.")
     start = source.find(b"<OFX>")
     if start < 0:
-        raise _NotOFX("No <OFX> was found, so this is not an OFX statement. Ask the broker for the OFX (or QFX) download.")
+        raise _NotOFXError("No <OFX> was found, so this is not an OFX statement. Ask the broker for the OFX (or QFX) download.")
     header = source[:start].removeprefix(b"\xef\xbb\xbf").removeprefix(b"&#65279;").decode("ascii", "replace")
     codec = _codec(header)
     try:
         body = source[start:].decode(codec)
     except UnicodeDecodeError as why:
-        raise _NotOFX(f"Its header says that it is written in {codec}, and byte {start + why.start:,} is not.") from why
+        raise _NotOFXError(f"Its header says that it is written in {codec}, and byte {start + why.start:,} is not.") from why
     builder = _Builder()
     try:
         builder.feed(_plain_markup(body))
         return builder.close()
     except SyntaxError as why:  # what ofxtools and ElementTree raise; their messages quote the whole file
-        raise _NotOFX(f"Its markup does not nest as OFX does, near {builder.last}.") from why
+        raise _NotOFXError(f"Its markup does not nest as OFX does, near {builder.last}.") from why
 
 
 def _codec(header: str) -> str:
-    """The encoding that an OFX header declares. Raises _NotOFX."""
+    """The encoding that an OFX header declares. Raises _NotOFXError."""
     if len(header) > MAX_HEADER:
-        raise _NotOFX(f"What stands before <OFX> is longer than any OFX header ({MAX_HEADER:,} characters).")
+        raise _NotOFXError(f"What stands before <OFX> is longer than any OFX header ({MAX_HEADER:,} characters).")
     try:
         if "<?OFX" in header:
             OFXHeaderV2.parse(header)
@@ -96,24 +96,24 @@ def _codec(header: str) -> str:
             rest = header[: header.find("OFXHEADER")] + header[end:]
             codec = parsed.codec
     except (SyntaxError, ValueError) as why:
-        raise _NotOFX("What stands before <OFX> is not an OFX header of version 1 or 2, so its encoding is not known.") from why
+        raise _NotOFXError("What stands before <OFX> is no OFX header of version 1 or 2, so its encoding is unknown.") from why
     if rest.strip():
-        raise _NotOFX(f"Its header holds what no OFX header does: {_quoted(rest)}.")
+        raise _NotOFXError(f"Its header holds what no OFX header does: {_quoted(rest)}.")
     return codec
 
 
 def _plain_markup(body: str) -> str:
-    """The body with nothing in it but tags and text: no CDATA, no comments, no empty-element tags. Raises _NotOFX."""
+    """The body with nothing in it but tags and text: no CDATA, no comments, no empty-element tags. Raises _NotOFXError."""
     body = "".join(_escaped(body))
     body = re.sub(r"<([A-Z0-9._]+)\s?/>", r"<\1></\1>", body)
     foreign = TreeBuilder.regex.sub("", body).strip()
     if foreign:
-        raise _NotOFX(f"It holds markup that OFX does not have: {_quoted(foreign)}.")
+        raise _NotOFXError(f"It holds markup that OFX does not have: {_quoted(foreign)}.")
     return body
 
 
 def _escaped(body: str) -> Iterator[str]:
-    """The pieces of the body, a CDATA section as the text it stands for and a comment as nothing. Raises _NotOFX."""
+    """The pieces of the body, a CDATA section as the text it stands for and a comment as nothing. Raises _NotOFXError."""
     at = 0
     for opening in re.finditer(r"<!\[CDATA\[|<!--", body):
         if opening.start() < at:
@@ -121,7 +121,7 @@ def _escaped(body: str) -> Iterator[str]:
         closing = "]]>" if opening[0] == "<![CDATA[" else "-->"
         end = body.find(closing, opening.end())
         if end < 0:
-            raise _NotOFX(f"{opening[0]} is opened and never closed.")
+            raise _NotOFXError(f"{opening[0]} is opened and never closed.")
         yield body[at : opening.start()]
         if closing == "]]>":
             yield body[opening.end() : end].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -143,24 +143,24 @@ class _Builder(TreeBuilder):
         self._open.append(tag)
         self._elements += 1
         if len(self._open) > MAX_DEPTH:
-            raise _NotOFX(f"It nests deeper than {MAX_DEPTH} elements, which no statement does.")
+            raise _NotOFXError(f"It nests deeper than {MAX_DEPTH} elements, which no statement does.")
         if self._elements > MAX_ELEMENTS:
-            raise _NotOFX(f"It has more than {MAX_ELEMENTS:,} elements. Ask for a shorter period.")
+            raise _NotOFXError(f"It has more than {MAX_ELEMENTS:,} elements. Ask for a shorter period.")
         return super().start(tag, attrs)
 
     def end(self, tag: str, /) -> Element:
         self.last = f"</{tag[:40]}>"
         if not self._open:
-            raise _NotOFX(f"</{tag[:40]}> closes nothing that is open.")
+            raise _NotOFXError(f"</{tag[:40]}> closes nothing that is open.")
         opened = self._open.pop()
         if opened != tag:
-            raise _NotOFX(f"<{opened[:40]}> is closed by </{tag[:40]}>; its value or its own end is missing.")
+            raise _NotOFXError(f"<{opened[:40]}> is closed by </{tag[:40]}>; its value or its own end is missing.")
         return super().end(tag)
 
     def close(self) -> Element:
         if self._open:
-            raise _NotOFX(f"<{self._open[-1][:40]}> is opened and never closed, so the file may be cut short.")
-        return cast(Element, super().close())
+            raise _NotOFXError(f"<{self._open[-1][:40]}> is opened and never closed, so the file may be cut short.")
+        return cast("Element", super().close())
 
 
 # The statements ------------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _statements(root: Element) -> StatementFile:
         where = f"statement {number}" if len(answers) > 1 else "the statement"
         try:
             statements.append(_statement(number, answer, securities))
-        except _LeftOut as why:
+        except _LeftOutError as why:
             notes.append(Note(where, str(why)))
     if len(answers) > MAX_STATEMENTS:
         notes.append(Note("the file", f"It holds {len(answers):,} statements; the first {MAX_STATEMENTS} were read."))
@@ -186,11 +186,11 @@ def _statements(root: Element) -> StatementFile:
 
 
 def _statement(number: int, answer: Element, securities: _Securities) -> Statement:
-    """One account's statement. Raises _LeftOut where it has none, or no day."""
+    """One account's statement. Raises _LeftOutError where it has none, or no day."""
     found = answer.find("./INVSTMTRS")
     if found is None:
         said = _text(answer, "./STATUS/MESSAGE") or _text(answer, "./STATUS/CODE")
-        raise _LeftOut(f"The broker sent no statement here, saying {_quoted(said)}." if said else "It is empty.")
+        raise _LeftOutError(f"The broker sent no statement here, saying {_quoted(said)}." if said else "It is empty.")
     positions, notes = _positions(found, securities)
     return Statement(
         number=number,
@@ -204,15 +204,14 @@ def _statement(number: int, answer: Element, securities: _Securities) -> Stateme
 
 
 def _day(text: str) -> date:
-    """The day as the statement writes it: its own, whatever day it was then in Greenwich. Raises _LeftOut."""
+    """The day as the statement writes it: its own, whatever day it was then in Greenwich. Raises _LeftOutError."""
     if re.fullmatch(r"[0-9]{8}([0-9]{2,6}(\.[0-9]*)?(\[.*\])?)?", text):
         try:
             return date.fromisoformat(f"{text[:4]}-{text[4:6]}-{text[6:8]}")
         except ValueError:
             pass
-    raise _LeftOut(
-        f"The day it is of, <DTASOF>, is {_quoted(text)}, which is no day written YYYYMMDD." if text else "It has no day."
-    )
+    said = f"is {_quoted(text)}, which is no day written YYYYMMDD" if text else "is missing"
+    raise _LeftOutError(f"The day it is of, <DTASOF>, {said}.")
 
 
 class _Securities:
@@ -237,10 +236,10 @@ def _security(element: Element) -> tuple[str, str]:
 
 
 def _positions(statement: Element, securities: _Securities) -> tuple[list[Position], list[Note]]:
-    """What the statement holds, one position for each instrument, and what to know of it. Raises _LeftOut for too many."""
+    """What the statement holds, one position for each instrument, and what to know of it. Raises _LeftOutError for too many."""
     held = statement.findall("./INVPOSLIST/*/INVPOS")
     if len(held) > MAX_POSITIONS:
-        raise _LeftOut(f"It has {len(held):,} positions; at most {MAX_POSITIONS:,} are read into one opening balance.")
+        raise _LeftOutError(f"It has {len(held):,} positions; at most {MAX_POSITIONS:,} are read into one opening balance.")
     read: dict[tuple[str, str], Position] = {}
     notes: list[Note] = []
     for number, element in enumerate(held, 1):
@@ -253,7 +252,7 @@ def _positions(statement: Element, securities: _Securities) -> tuple[list[Positi
                 read[security] = Position(read[security].instrument, [*read[security].lots, lot])
             else:
                 read[security] = Position(_instrument(security, securities, about, notes), [lot])
-        except _LeftOut as why:
+        except _LeftOutError as why:
             notes.append(Note(about, str(why), left_out=True))
             continue
         average = _text(element, "./AVGCOSTBASIS")
@@ -269,12 +268,12 @@ def _positions(statement: Element, securities: _Securities) -> tuple[list[Positi
 
 
 def _instrument(security: tuple[str, str], securities: _Securities, about: str, notes: list[Note]) -> Instrument:
-    """The instrument, named as the security list names it. Raises _LeftOut where nothing identifies it."""
+    """The instrument, named as the security list names it. Raises _LeftOutError where nothing identifies it."""
     kind, identifier = security
     if not identifier:
-        raise _LeftOut("Nothing identifies it, so it is left out.")
+        raise _LeftOutError("Nothing identifies it, so it is left out.")
     if len(identifier) > 64:
-        raise _LeftOut("Its identifier is longer than 64 characters, so it is left out.")
+        raise _LeftOutError("Its identifier is longer than 64 characters, so it is left out.")
     names = securities.names(security)
     name = names[0] if names else ""
     if not names:
@@ -290,17 +289,17 @@ def _instrument(security: tuple[str, str], securities: _Securities, about: str, 
 def _scheme(kind: str) -> Literal["CUSIP", "ISIN", "TICKER", "OTHER"]:
     match kind.upper():
         case "CUSIP" | "ISIN" | "TICKER" as scheme:
-            return cast(Literal["CUSIP", "ISIN", "TICKER"], scheme)
+            return cast("Literal['CUSIP', 'ISIN', 'TICKER']", scheme)
         case _:
             return "OTHER"
 
 
 def _lot(element: Element, about: str, notes: list[Note]) -> Lot:
-    """The position's units as one lot; negative where the position is short. Raises _LeftOut where they do not read."""
+    """The position's units as one lot; negative where the position is short. Raises _LeftOutError where they do not read."""
     units = _number(_text(element, "./UNITS"), about, notes)
     short = _text(element, "./POSTYPE").upper() == "SHORT"
     if not units:
-        raise _LeftOut("The statement holds none of it any more, so it is left out.")
+        raise _LeftOutError("The statement holds none of it any more, so it is left out.")
     if short or units < 0:
         # OFX writes a short position's units negative; some brokers leave the sign to POSTYPE.
         units = -abs(units)
@@ -309,17 +308,16 @@ def _lot(element: Element, about: str, notes: list[Note]) -> Lot:
 
 
 def _number(text: str, about: str, notes: list[Note]) -> Decimal:
-    """The exact number. Raises _LeftOut for what is none, or has more places than the book keeps."""
+    """The exact number. Raises _LeftOutError for what is none, or has more places than the book keeps."""
+    if not text:
+        raise _LeftOutError("It does not say how many units, so it is left out.")
     if len(text) > 90 or not re.fullmatch(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)", text):
-        raise _LeftOut(
-            f"Its units are {_quoted(text)}, which is no number, so it is left out." if text else "It says no units."
-        )
+        raise _LeftOutError(f"Its units are {_quoted(text)}, which is no number, so it is left out.")
     if "," in text:
         notes.append(Note(about, f"The comma in its units, {_quoted(text)}, is read as the decimal mark, as OFX has it."))
     number = Decimal(text.replace(",", "."))
-    whole, _, fraction = f"{number:f}".partition(".")
-    if len(fraction.rstrip("0")) > PLACES:
-        raise _LeftOut(f"Its units, {_quoted(text)}, have more than {PLACES} decimal places, so it is left out.")
+    if len(f"{number:f}".partition(".")[2].rstrip("0")) > PLACES:
+        raise _LeftOutError(f"Its units, {_quoted(text)}, have more than {PLACES} decimal places, so it is left out.")
     return number
 
 

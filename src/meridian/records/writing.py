@@ -92,6 +92,11 @@ def write_form(record: object) -> list[tuple[str, str]]:
     return list(_pairs(RecordKind(shape_of(type(record))), record, ()))
 
 
+def cell_value(cell: Cell, value: object, portable: bool = False) -> Any:
+    """One cell's `value` as the value of its JSON. Raises TypeError where it is not what the cell declares."""
+    return _value(cell, value, (), portable)
+
+
 # ── Single values ──────────────────────────────────────────────────────────
 
 

@@ -283,5 +283,6 @@ def test_a_file_cut_or_changed_anywhere_never_raises(data: st.DataObject) -> Non
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=8).filter(bool))
+@example(Decimal("-100000000000000000000.00000001"))
 def test_units_read_back_exactly(units: Decimal) -> None:
     assert read_one(statement(held(f"{units:f}"))).positions[0].lots == [Lot(units)]

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 from xml.etree.ElementTree import Element
 
 from ofxtools.header import OFXHeaderV1, OFXHeaderV2
@@ -160,7 +160,7 @@ class _Builder(TreeBuilder):
     def close(self) -> Element:
         if self._open:
             raise _NotOFXError(f"<{self._open[-1][:40]}> is opened and never closed, so the file may be cut short.")
-        return cast("Element", super().close())
+        return super().close()
 
 
 # The statements ------------------------------------------------------------------------------------------------------------
@@ -261,9 +261,7 @@ def _positions(statement: Element, securities: _Securities) -> tuple[list[Positi
     if not held:
         notes.append(Note("the statement", "It lists no positions."))
     if read:
-        notes.append(
-            Note("costs", "A statement gives market values, not what was paid; the costs are left for you to fill in.")
-        )
+        notes.append(Note("costs", "A statement gives market values, not what was paid; fill in the costs that you know."))
     return list(read.values()), notes
 
 
@@ -289,7 +287,7 @@ def _instrument(security: tuple[str, str], securities: _Securities, about: str, 
 def _scheme(kind: str) -> Literal["CUSIP", "ISIN", "TICKER", "OTHER"]:
     match kind.upper():
         case "CUSIP" | "ISIN" | "TICKER" as scheme:
-            return cast("Literal['CUSIP', 'ISIN', 'TICKER']", scheme)
+            return scheme
         case _:
             return "OTHER"
 
@@ -302,7 +300,7 @@ def _lot(element: Element, about: str, notes: list[Note]) -> Lot:
         raise _LeftOutError("The statement holds none of it any more, so it is left out.")
     if short or units < 0:
         # OFX writes a short position's units negative; some brokers leave the sign to POSTYPE.
-        units = -abs(units)
+        units = units.copy_abs().copy_negate()  # exact, where `-abs(units)` rounds to 28 digits
         notes.append(Note(about, f"It is a short position: {units} is owed, not held. Check that this is meant."))
     return Lot(units)
 

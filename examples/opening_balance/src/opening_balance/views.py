@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, localcontext
 from importlib.resources import files
 from typing import Literal
 from urllib.parse import urlencode
@@ -22,6 +23,7 @@ from opening_balance.records import (
     Checked,
     Choice,
     Draft,
+    Lot,
     Position,
     Statement,
     StatementFile,
@@ -137,15 +139,14 @@ async def check_opening_draft(request: meridian.Request[Draft]) -> meridian.Resp
     """
     draft = request.params
     _refuse_what_contradicts(draft, request)
-    costs = [lot.cost for position in draft.positions for lot in position.lots]
-    known = [cost for cost in costs if cost is not None]
+    lots = [lot for position in draft.positions for lot in position.lots]
     checked = Checked(
         account=draft.account,
         as_of=draft.as_of,
         would=await _what_confirming_would_do(draft, request),
         positions=len(draft.positions),
-        lots=len(costs),
-        cost=sum(known) if len(known) == len(costs) else None,
+        lots=len(lots),
+        cost=_cost_of(lots),
     )
     return pages.answer(None, checked)
 
@@ -172,6 +173,13 @@ async def confirm_opening_balance(request: meridian.Request[Draft]) -> meridian.
     entry = await request.plugin.record_opening_balance(_command(draft), acting_for=request.caller.header)
     there = urlencode({"account": entry.account, "entry": entry.entry_id, "outcome": entry.outcome})
     return pages.answer(None, entry, outcome=entry.outcome, location=f"/positions?{there}")
+
+
+def _cost_of(lots: list[Lot]) -> Decimal | None:
+    """What the lots cost together, exactly; None where one of them does not say."""
+    costs = [lot.cost for lot in lots if lot.cost is not None]
+    with localcontext(prec=120):  # beyond what ten thousand numbers of a hundred digits can need
+        return sum(costs, Decimal()) if len(costs) == len(lots) else None
 
 
 def _command(draft: Draft) -> RecordOpeningBalance:

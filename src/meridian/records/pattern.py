@@ -9,54 +9,61 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["CONTROLS", "ecma", "keeps_clean"]
+__all__ = ["CONTROLS", "ecma"]
 
 CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-"""What no text may have, as a class has it. A carriage return may come: it reads as a line end."""
+"""What no text may have, as a class of characters says it. A carriage return may come: it reads as a line end."""
 
-_TOKEN: Final = re.compile(r"\\(.)|\(\?P<\w+>|\[\^?\]?|\]|.", re.DOTALL)
+_TOKEN: Final = re.compile(r"\\(.)|\(\?P<\w+>|\[\^?[]-]?|.", re.DOTALL)
 _ASCII: Final = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t-\r"}
+_ANY: Final = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]"
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
+_GUARD: Final = rf"(?![\s\S]*[{CONTROLS}])"
 
 
 def ecma(pattern: str) -> str:
-    """An author's pattern, which is Python's, as both Python and a browser read it: `\\d`, `\\w` and `\\s` of ASCII alone, no
-    escape that means nothing, no names of groups."""
+    """`pattern` as Python and a browser both read it, matching no control character, which no text may have.
+
+    Classes are of ASCII alone, groups lose their names, and an escape that means nothing goes. Only where it cannot be seen
+    that the pattern matches no control character does it begin with a look-ahead, which the engines of some clients lack.
+
+    >>> ecma(r"(?P<bank>[A-Z]{4})\\d\\-\\d")
+    '([A-Z]{4})[0-9]\\\\x2d[0-9]'
+    """
     inside = False
+    clean = True
     made = []
     for found in _TOKEN.finditer(pattern):
         token, escaped = found[0], found[1]
         if escaped is not None:
+            clean = clean and (escaped in "dwsAZtn" or (escaped in "DWSbB123456789" and not inside) or not escaped.isalnum())
             made.append(_escape(escaped, inside))
-        elif token[0] == "[" and not inside:
-            inside = True
-            made.append(token.replace("]", r"\]"))
         elif token[0] == "[":
-            inside = not token.endswith("]")
-            made.append(rf"\{token}")
-        elif inside and token.startswith("]"):
-            inside = False
+            first = rf"\{token[-1]}" if token[-1] in "]-" and not inside else ""
+            if inside:
+                made.append(rf"\{token}")
+                inside = token[-1] != "]"
+            else:
+                made.append(f"[^{CONTROLS}{first}" if "^" in token else f"[{first}")
+                inside = True
+        elif inside:
+            clean = clean and token.isascii() and token.isprintable()
+            inside = token != "]"  # noqa: S105
             made.append(token)
         else:
-            made.append("(" if token.startswith("(?P<") and not inside else token)
-    return "".join(made)
+            clean = clean and token.isprintable()
+            made.append("(" if token.startswith("(?P<") else _ANY if token == "." else token)  # noqa: S105
+    whole = "".join(made)
+    return whole if clean else f"{_GUARD}(?:{whole})"
 
 
 def _escape(letter: str, inside: bool) -> str:
     if letter in "dws":
         return _ASCII[letter] if inside else f"[{_ASCII[letter]}]"
     if letter in "DWS" and not inside:
-        return f"[^{_ASCII[letter.lower()]}]"
+        return f"[^{_ASCII[letter.lower()]}{CONTROLS}]"
     if letter in "AZ":
         return "^" if letter == "A" else "$"
     if letter.isalnum() or letter in _SYNTAX or (inside and letter == "-"):
         return f"\\{letter}"
     return letter if ord(letter) > 127 else f"\\x{ord(letter):02x}"
-
-
-_HARMLESS: Final = re.compile(r"(?:\\[dwAZtn]|\\[^A-Za-z0-9\x00-\x1f\x7f-\uffff]|\[(?!\^)|[^\\\[.\x00-\x1f\x7f-\uffff])*")
-
-
-def keeps_clean(pattern: str) -> bool:
-    """Whether `pattern` surely matches no control character, since it is made of printable ASCII that names what it takes."""
-    return pattern.isascii() and _HARMLESS.fullmatch(pattern) is not None

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from meridian.records.path import EVERY, Path, print_path
-from meridian.records.pattern import CONTROLS, ecma, keeps_clean
+from meridian.records.pattern import CONTROLS, ecma
 from meridian.records.shape import (
     MAX_DIGITS,
     MAX_ROWS,
@@ -170,8 +170,7 @@ class _Derive:
         if cell.choices:
             node["enum"] = list(cell.choices)
         if cell.pattern is not None:
-            free = "" if keeps_clean(cell.pattern) else rf"(?![\s\S]*[{CONTROLS}])"
-            node["pattern"] = self.whole(ecma(cell.pattern), free)
+            node["pattern"] = self.whole(_bare(ecma(cell.pattern)))
         elif not cell.choices:
             node["pattern"] = _CLEAN
         if cell.min_length:
@@ -186,8 +185,8 @@ class _Derive:
         if cell.choices:
             values = [value for value in cell.choices if isinstance(value, int)]
             if self.portable and sorted(values) == list(range(min(values), max(values) + 1)):
-                low = max(values[0] if low is None else low, min(values))
-                high = min(values[0] if high is None else high, max(values))
+                low = min(values) if low is None else max(low, min(values))
+                high = max(values) if high is None else min(high, max(values))
             else:
                 node["enum"] = values
         if low is not None:
@@ -196,15 +195,10 @@ class _Derive:
             node["maximum"] = high
         return node
 
-    def whole(self, pattern: str, free: str = "") -> str:
+    def whole(self, pattern: str) -> str:
         """`pattern`, of the whole text. Python's `$` also stands before a last line end, so the exact form says that none
         follows; the engines of some clients have no look-ahead, and in JSON Schema's own regular expressions `$` is the end."""
-        if "|" in pattern:
-            body = f"(?:{pattern})"
-        else:
-            body = pattern.removeprefix("^")
-            body = body if body.endswith(r"\$") else body.removesuffix("$")
-        return f"^{free}{body}$" if self.portable else rf"^{free}{body}$(?!\n)"
+        return f"^{pattern}$" if self.portable else rf"^{pattern}$(?!\n)"
 
     def said(self, cell: Cell) -> str:
         """The cell's words, and what else must be in words."""
@@ -224,6 +218,14 @@ _DAY: Final = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
 _OFFSET: Final = "(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 _UUID: Final = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+
+
+def _bare(pattern: str) -> str:
+    """`pattern` without anchors of its own, to stand between ours."""
+    if "|" in pattern:
+        return f"(?:{pattern})"
+    pattern = pattern.removeprefix("^")
+    return pattern if pattern.endswith(r"\$") else pattern.removesuffix("$")
 
 
 def _digits(places: int | None) -> str:

@@ -6,6 +6,8 @@ library alone and knows nothing of routes, callers or deployments.
 
 from meridian.errors import Problem
 from meridian.records.path import EVERY, Every, Path, Step, parse_path, pattern_of, print_path
+from meridian.records.reading import Reading, form_pairs, read_form, read_json, read_query, read_value
+from meridian.records.schema import paths, schema
 from meridian.records.shape import (
     Boolean,
     Cell,
@@ -28,6 +30,7 @@ from meridian.records.shape import (
     refuse_reserved,
     shape_of,
 )
+from meridian.records.writing import write_form, write_json, write_value
 
 __all__ = [
     "EVERY",
@@ -45,6 +48,7 @@ __all__ = [
     "Mapping",
     "Path",
     "Problem",
+    "Reading",
     "RecordKind",
     "Rows",
     "Shape",
@@ -53,9 +57,19 @@ __all__ = [
     "Time",
     "Uuid",
     "field",
+    "form_pairs",
     "parse_path",
+    "paths",
     "pattern_of",
     "print_path",
+    "read_form",
+    "read_json",
+    "read_query",
+    "read_value",
     "refuse_reserved",
+    "schema",
     "shape_of",
+    "write_form",
+    "write_json",
+    "write_value",
 ]

@@ -84,7 +84,7 @@ def print_path(steps: Iterable[Step]) -> str:
     parts: list[str] = []
     for step in steps:
         if isinstance(step, str):
-            if NAME.fullmatch(step):
+            if step.isidentifier() and step.isascii():
                 parts.append(f".{step}" if parts else step)
             else:
                 parts.append(f"[{dumps(step, ensure_ascii=False)}]")

@@ -468,7 +468,7 @@ class _Declared:
     # what an annotation says
 
     def peel(self, hint: Any, metadata: dict[str, Any], passed: tuple[object, ...]) -> tuple[Any, bool, dict[str, Any]]:
-        """`hint` without what surrounds its kind: whether it may be None, and the metadata of each Annotated, outermost last."""
+        """`hint` without what surrounds its kind, whether it may be None, and the metadata of its Annotated, outermost last."""
         if isinstance(hint, str | typing.ForwardRef):
             hint = self.look_up(hint if isinstance(hint, str) else hint.__forward_arg__)
         if any(hint is each for each in passed):

@@ -1,0 +1,696 @@
+"""What one cell says: the rules of each kind, and the words where they are not kept.
+
+A cell and what came for it go in, as parsed JSON or as a form's text; its value comes out, or `UNREAD` with a problem put on
+`Found`. These functions are the rule. The readers that `generating` writes take shortcuts through the good cases and come
+here for everything else, so that a shortcut may be narrower than the rule and never wider.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any, Final, TypeGuard, cast
+from uuid import UUID
+
+from meridian.errors import Problem, Unread
+from meridian.records.path import Step, parse_path, print_path
+from meridian.records.shape import (
+    MAX_DIGITS,
+    MAX_ROWS,
+    Boolean,
+    Cell,
+    Choice,
+    Date,
+    DateTime,
+    DecimalKind,
+    FieldShape,
+    Integer,
+    JsonObject,
+    Mapping,
+    RecordKind,
+    Rows,
+    Shape,
+    Text,
+    Time,
+    Uuid,
+    is_clean,
+)
+
+__all__: list[str] = []
+
+MAX_DEPTH: Final = 64
+"""How deep JSON may nest, the arguments themselves being the first level."""
+MAX_NAMED: Final = 1000
+"""How many problems are named, each with its path; against hostile volume the rest are counted in one last problem."""
+MAX_QUOTED: Final = 60
+"""How much of what came is quoted."""
+MAX_GUESSES: Final = 20
+"""How many unknown names are compared with the known ones."""
+
+At = tuple[Any, ...]
+"""Where a cell is, as `(where its holder is, step)`; the record itself is at `()`. Made text only for a problem."""
+
+
+class Unreadable:
+    """The one value, UNREAD, of a cell that did not read."""
+
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+
+UNREAD: Final = Unreadable()
+
+
+class Found:
+    """What one reading found: its problems, and how many; how it reads; and how many members its JSON objects had."""
+
+    count = 0
+    members = 0
+    guesses = 0
+    lenient = False
+    query = False
+    zones: dict[tuple[int, Step], str] | None = None
+    problems: list[Problem]
+
+    def add(self, at: At, message: str) -> None:
+        if self.count < MAX_NAMED:
+            self.add_named(print_at(at), message)
+        else:
+            self.count += 1
+
+    def add_named(self, path: str, message: str) -> None:
+        if self.count == 0:
+            self.problems = [Problem(path, message)]
+        elif self.count < MAX_NAMED:
+            self.problems.append(Problem(path, message))
+        self.count += 1
+
+    def all(self) -> tuple[Problem, ...]:
+        if self.count > MAX_NAMED:
+            self.problems.append(Problem("", f"{self.count - MAX_NAMED} more did not read; these are the first {MAX_NAMED}"))
+        return tuple(self.problems)
+
+
+def steps_of(at: At) -> list[Step]:
+    steps: list[Step] = []
+    while at:
+        at, step = at
+        steps.append(step)
+    steps.reverse()
+    return steps
+
+
+def print_at(at: At) -> str:
+    return print_path(steps_of(at))
+
+
+# ── What comes that is no value ────────────────────────────────────────────
+
+
+class Constant:
+    """NaN, Infinity or -Infinity, which Python's decoder knows and JSON does not; or a number too long to be made one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class Twice:
+    """What came under a name that an object has twice."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+
+class Many:
+    """Every text a form sent under one name."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, *values: Any) -> None:
+        self.values: list[Any] = list(values)
+
+
+class File:
+    """A file that a form sent under a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+# ── Words ──────────────────────────────────────────────────────────────────
+
+
+def quoted(cell: Cell | None, came: object) -> str:
+    """`came` as a problem quotes it: cut, its unprintable characters escaped, and never where the cell is secret."""
+    if cell is not None and cell.secret:
+        return "what was given"
+    if type(came) is str:
+        return f'"{_cut(came)}"'
+    match came:
+        case None:
+            return "null"
+        case bool():
+            return "true" if came else "false"
+        case int():
+            return _cut(str(came)) if abs(came) < 10**MAX_DIGITS else "a number of over 100 digits"
+        case float():
+            return repr(came)
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case Constant():
+            return _cut(came.text)
+        case File():
+            return f'the file "{_cut(came.name)}"'
+    return type(came).__name__
+
+
+def _cut(text: str) -> str:
+    cut = text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
+    if cut.isprintable():
+        return cut
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)
+
+
+def wanted(cell: Cell) -> str:
+    """What would be right in `cell`, to follow "write"; kept with the cell."""
+    kept = vars(cell).get("_wanted")
+    if kept is None:
+        kept = vars(cell)["_wanted"] = _wanted(cell)
+    return cast("str", kept)
+
+
+def _wanted(cell: Cell) -> str:
+    match cell.kind:
+        case Text():
+            if cell.choices:
+                return _one_of(cell.choices)
+            return f"a text that matches {cell.pattern}" if cell.pattern else "a text"
+        case Integer():
+            return _one_of(cell.choices) if cell.choices else f"a whole number{_between(cell)}, like {_example(cell, 12)}"
+        case Boolean():
+            return "true or false"
+        case DecimalKind():
+            example = _example(cell, Decimal("1500.25") if cell.places is None or cell.places > 1 else Decimal(1500))
+            return f"a number{_between(cell)}, like {example}"
+        case Date():
+            return "a day, like 2026-03-31"
+        case DateTime():
+            return "a moment with its offset, like 2026-03-31T16:30:00+02:00"
+        case Time():
+            return "a time, like 16:30"
+        case Uuid():
+            return "a UUID, like 6f1e6bd0-6a0c-4b7e-9c3d-2f6c8d1a5b40"
+        case Choice(values):
+            return _one_of(values)
+        case RecordKind(shape):
+            return f"an object with {_listed([f.name for f in shape.fields if f.required]) or 'its fields'}"
+        case Rows():
+            return "a list"
+        case Mapping() | JsonObject():
+            return "an object"
+
+
+def _one_of(values: Iterable[object]) -> str:
+    said = [str(each) for each in values]
+    return "one of " + _listed(said[:12], "or") + (" …" if len(said) > 12 else "")
+
+
+def _listed(words: list[str], last: str = "and") -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {last} {words[-1]}" if words else ""
+
+
+def _between(cell: Cell) -> str:
+    if cell.min is not None and cell.max is not None:
+        return f" from {cell.min:f} to {cell.max:f}" if isinstance(cell.min, Decimal) else f" from {cell.min} to {cell.max}"
+    if cell.min is not None:
+        return f" of at least {cell.min}"
+    return f" of at most {cell.max}" if cell.max is not None else ""
+
+
+def _example(cell: Cell, example: int | Decimal) -> int | Decimal:
+    if cell.min is not None and example < cell.min:
+        return cell.min
+    return cell.max if cell.max is not None and example > cell.max else example
+
+
+# ── Texts, the same in JSON and in a form ──────────────────────────────────
+
+DECIMAL: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
+INTEGER: Final = re.compile(r"-?[0-9]+").fullmatch
+_CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
+_DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+DATE: Final = re.compile(_DAY).fullmatch
+TIME: Final = re.compile(_CLOCK).fullmatch
+MOMENT: Final = re.compile(rf"{_DAY}T{_CLOCK}(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])").fullmatch
+LOCAL: Final = re.compile(rf"{_DAY}[T ]{_CLOCK}").fullmatch
+UUID_TEXT: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+
+
+def read_text(cell: Cell, came: str) -> tuple[Any, str]:
+    """The value that the text `came` says in `cell`, and why it says none, which is empty where it does."""
+    return _TEXTS[type(cell.kind)](cell, came)
+
+
+def _time(cell: Cell, came: str) -> tuple[Any, str]:
+    if TIME(came):
+        return dt.time.fromisoformat(came), ""
+    return None, f"{quoted(cell, came)} is no time; write {wanted(cell)}"
+
+
+def _uuid(cell: Cell, came: str) -> tuple[Any, str]:
+    if UUID_TEXT(came):
+        return UUID(came), ""
+    return None, f"{quoted(cell, came)} is no UUID; write {wanted(cell)}"
+
+
+def _choice(cell: Cell, came: str) -> tuple[Any, str]:
+    kind = cast("Choice", cell.kind)
+    if came in kind.values:
+        return (came if kind.enum is None else kind.enum(came)), ""
+    return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
+
+
+def _plain(cell: Cell, came: str) -> tuple[Any, str]:
+    text = came.replace("\r\n", "\n").replace("\r", "\n") if "\r" in came else came
+    if not is_clean(text):
+        if _HALF.search(text):
+            return None, f"{quoted(cell, came)} has half a character, or is not UTF-8; write whole ones"
+        return None, f"{quoted(cell, came)} has a control character; write tabs and line breaks only"
+    if cell.max_length is not None and len(text) > cell.max_length:
+        return None, f"{quoted(cell, came)} has {len(text)} characters; write at most {cell.max_length}"
+    if cell.min_length is not None and len(text) < cell.min_length:
+        return None, f"{quoted(cell, came)} has {len(text)} characters; write at least {cell.min_length}"
+    if cell.pattern is not None and not re.compile(cell.pattern, re.ASCII).fullmatch(text):
+        return None, f"{quoted(cell, came)} does not match; write {wanted(cell)}"
+    if cell.choices and text not in cell.choices:
+        return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
+    return text, ""
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _decimal(cell: Cell, came: str) -> tuple[Any, str]:
+    if not DECIMAL(came):
+        return None, f"{quoted(cell, came)} {_no_number(came)}; write {wanted(cell)}"
+    if len(came) - came.startswith("-") - ("." in came) > MAX_DIGITS:
+        return None, f"{quoted(cell, came)} has over {MAX_DIGITS} digits; write fewer"
+    if cell.places is not None and len(came.partition(".")[2].rstrip("0")) > cell.places:
+        return None, f"{quoted(cell, came)} has too many decimal places; write at most {cell.places}"
+    value = Decimal(came)
+    return _bounded(cell, came, value or value.copy_abs())
+
+
+def _no_number(came: str) -> str:
+    if "," in came:
+        return "has a comma"
+    if re.fullmatch(r"\s*[+-]?[0-9.]+[eE][+-]?[0-9]+\s*", came[:200]):
+        return "has an exponent"
+    if any(c.isspace() for c in came[:200]):
+        return "has a space"
+    if came.startswith("+"):
+        return "has a plus sign"
+    if came.startswith(".") or came.endswith("."):
+        return "has a point without digits on both sides"
+    return "is no number"
+
+
+def _integer(cell: Cell, came: str) -> tuple[Any, str]:
+    """A whole number, as a form's text says it."""
+    if not INTEGER(came):
+        return None, f"{quoted(cell, came)} {_no_number(came) if not DECIMAL(came) else 'is not whole'}; write {wanted(cell)}"
+    if len(came) - came.startswith("-") > MAX_DIGITS:
+        return None, f"{quoted(cell, came)} has over {MAX_DIGITS} digits; write fewer"
+    return _bounded(cell, came, int(came))
+
+
+def _bounded(cell: Cell, came: object, value: Any) -> tuple[Any, str]:
+    if cell.min is not None and value < cell.min:
+        return None, f"{quoted(cell, came)} is too small; write {wanted(cell)}"
+    if cell.max is not None and value > cell.max:
+        return None, f"{quoted(cell, came)} is too large; write {wanted(cell)}"
+    if cell.choices and value not in cell.choices:
+        return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
+    return value, ""
+
+
+def _day(cell: Cell, came: str) -> tuple[Any, str]:
+    if DATE(came):
+        try:
+            return dt.date.fromisoformat(came), ""
+        except ValueError:
+            return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
+    return None, f"{quoted(cell, came)} is no day; write {wanted(cell)}"
+
+
+def _moment(cell: Cell, came: str) -> tuple[Any, str]:
+    if MOMENT(came):
+        try:
+            return dt.datetime.fromisoformat(came), ""
+        except ValueError:
+            return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
+    if LOCAL(came):
+        return None, f"{quoted(cell, came)} has no offset; write {wanted(cell)}"
+    return None, f"{quoted(cell, came)} is no moment; write {wanted(cell)}"
+
+
+_TEXTS: Final[dict[type, Callable[[Cell, str], tuple[Any, str]]]] = {
+    Text: _plain,
+    DecimalKind: _decimal,
+    Date: _day,
+    DateTime: _moment,
+    Time: _time,
+    Uuid: _uuid,
+    Choice: _choice,
+}
+
+
+# ── A cell of JSON ─────────────────────────────────────────────────────────
+
+
+def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
+    """The value of a cell that is no record, list or dict; or UNREAD, with the problem found."""
+    if came is None and cell.nullable:
+        return None
+    if type(came) is str and type(cell.kind) in _TEXTS:
+        value, why = read_text(cell, came)
+    elif isinstance(cell.kind, Integer) and type(came) is int:
+        value, why = _bounded(cell, came, came)
+        if abs(came) >= 10**MAX_DIGITS:
+            why = f"it has over {MAX_DIGITS} digits; write fewer"
+    elif isinstance(cell.kind, Boolean) and isinstance(came, bool):
+        return came
+    elif isinstance(cell.kind, JsonObject) and isinstance(came, dict):
+        value, why = came, _no_json(came, len(steps_of(at)), found)
+    else:
+        why = _another_kind(cell, came)
+    if not why:
+        return value
+    if found.lenient and came in ("", "null") and _may_be_left_out(cell):
+        return cell.make_default()
+    found.add(at, why)
+    return UNREAD
+
+
+def _may_be_left_out(cell: Cell) -> TypeGuard[FieldShape]:
+    return isinstance(cell, FieldShape) and not cell.required and not isinstance(cell.kind, Text)
+
+
+def _another_kind(cell: Cell, came: object) -> str:
+    if isinstance(came, Twice):
+        first, last = came.values[0], came.values[-1]
+        if cell.secret:
+            return "it is given twice; give it once"
+        return f"it is given twice, as {quoted(cell, first)} and as {quoted(cell, last)}; give it once"
+    if isinstance(came, Constant) and not came.text.lstrip("-").isdigit():
+        return f"{came.text} is no JSON; write {wanted(cell)}"
+    if isinstance(cell.kind, DecimalKind) and isinstance(came, int | float) and not isinstance(came, bool):
+        return f"{quoted(cell, came)} is a JSON number, which is not exact; write it as a text, in quotes"
+    if isinstance(cell.kind, Integer) and isinstance(came, str):
+        return f"{quoted(cell, came)} is a text; write {wanted(cell)} without quotes"
+    if isinstance(came, str) and isinstance(cell.kind, RecordKind | Rows | Mapping | JsonObject):
+        return f"{quoted(cell, came)} is a text; write {wanted(cell)} itself, not as a text"
+    if came is None:
+        return f"null is not allowed here; write {wanted(cell)}"
+    kind = "" if isinstance(came, list | dict) else f", {_kind_of(came)},"
+    if isinstance(cell.kind, Text):
+        return f"{quoted(cell, came)}{kind} is no text; write {wanted(cell)} in quotes"
+    return f"{quoted(cell, came)}{kind} is not it; write {wanted(cell)}"
+
+
+def _kind_of(came: object) -> str:
+    match came:
+        case bool():
+            return "true or false"
+        case int() | float() | Constant():
+            return "a number"
+        case str():
+            return "a text"
+    return "no JSON"
+
+
+def _no_json(came: dict[str, Any], depth: int, found: Found) -> str:
+    """Why any JSON object `came`, itself `depth` levels below the arguments, does not read. Counts its members."""
+    level: list[Any] = [came]
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return f"it nests deeper than {MAX_DEPTH} levels; write it flatter"
+        below: list[Any] = []
+        for holder in level:
+            if isinstance(holder, dict):
+                found.members += len(holder)
+                if any(not key.isprintable() and _HALF.search(key) for key in holder):
+                    return "a name in it has half a character; write whole ones"
+            for each in holder.values() if isinstance(holder, dict) else holder:
+                if isinstance(each, dict | list):
+                    below.append(each)
+                elif isinstance(each, str):
+                    if not each.isprintable() and _HALF.search(each):
+                        return f"{quoted(None, each)} in it has half a character; write whole ones"
+                elif isinstance(each, float):
+                    if not math.isfinite(each):
+                        return "a number in it is too large, or none; write one that JSON can say"
+                elif type(each) is int:
+                    if abs(each) >= 10**MAX_DIGITS:
+                        return f"a number in it has over {MAX_DIGITS} digits; write fewer"
+                elif isinstance(each, Twice):
+                    return "a name in it is given twice; give it once"
+                elif isinstance(each, Constant):
+                    return f"{quoted(None, each)} in it is no JSON; write null or leave it out"
+                elif each is not None and not isinstance(each, bool):
+                    return f"{type(each).__name__} in it is no JSON; write texts, numbers, lists and objects"
+        level = below
+    return ""
+
+
+def half_a_key(key: str) -> bool:
+    """Whether a name in JSON has half a surrogate pair, so that no path can say it."""
+    return not key.isprintable() and _HALF.search(key) is not None
+
+
+def unknown(shape: Shape[Any], came: dict[str, Any], at: At, found: Found) -> None:
+    """A problem for each name in `came` that is no field of `shape`."""
+    known = [each.name for each in shape.fields]
+    names = set(known)
+    for name in came:
+        if name in names:
+            continue
+        if half_a_key(name):
+            found.add(at, f"the name {quoted(None, name)} has half a character; write whole ones")
+            continue
+        near = ""
+        found.guesses += 1
+        if found.guesses <= MAX_GUESSES and len(name) <= MAX_QUOTED:
+            from difflib import get_close_matches
+
+            near = next(iter(get_close_matches(name, known, 1)), "")
+        if near:
+            found.add(at=(at, name), message=f"{shape.name} has no such argument; did you mean {near}?")
+        elif found.count < MAX_NAMED:
+            listed = f"write {_listed(known[:12], 'or')}" if known else "leave it out"
+            found.add((at, name), f"{shape.name} has no such argument; {listed}")
+        else:
+            found.count += 1
+
+
+def missing(cell: Cell, at: At, found: Found) -> Unreadable:
+    """The problem of a required field that nothing was given for."""
+    found.add(at, f"nothing was given; write {wanted(cell)}")
+    return UNREAD
+
+
+def wrong_length(cell: Cell, length: int, at: At, found: Found) -> Unreadable:
+    """The problem of a list with too few rows or too many."""
+    if length > MAX_ROWS:
+        found.add(at, f"{length} rows were given; a list keeps at most {MAX_ROWS}")
+    elif cell.max_length is not None and length > cell.max_length:
+        found.add(at, f"{length} rows were given; write at most {cell.max_length}")
+    else:
+        found.add(
+            at,
+            f"{length or 'no'} row{'s' * (length != 1)} {'was' if length == 1 else 'were'} given; "
+            f"write at least {cell.min_length}",
+        )
+    return UNREAD
+
+
+# ── The record as a whole ──────────────────────────────────────────────────
+
+
+def mended(shape: Shape[Any], values: tuple[Any, ...]) -> Any:
+    """The record of `values` with those that did not read at their defaults; UNREAD where it cannot be built so."""
+    given: dict[str, Any] = {}
+    for field, value in zip(shape.fields, values, strict=True):
+        if value is not UNREAD:
+            given[field.name] = value
+        elif field.required:
+            return UNREAD
+    try:
+        return shape.record(**given)
+    except ValueError:
+        return UNREAD
+
+
+def refused(wrong: ValueError, at: At, found: Found) -> Unreadable:
+    """The problems of a record whose own `__post_init__` raised `wrong`: at the cells it names, or at the record."""
+    if isinstance(wrong, Unread) and wrong.problems:
+        for each in wrong.problems:
+            try:
+                steps = parse_path(each.path)
+            except ValueError:
+                found.add(at, str(each))
+            else:
+                found.add_named(print_path([*steps_of(at), *steps]), each.message)
+    else:
+        found.add(at, str(wrong) or "its parts do not fit together; look at them again")
+    return UNREAD
+
+
+# ── A cell of a form ───────────────────────────────────────────────────────
+
+TRUTHS: Final = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
+
+
+def form_cell(cell: Cell, came: object, at: At, found: Found, zone: str | None = None) -> Any:
+    """The value of one cell that was not left blank; or UNREAD, with the problem found."""
+    why = ""
+    value: Any = None
+    if isinstance(came, Many):
+        if isinstance(cell.kind, Boolean) and all(isinstance(each, str) and each in TRUTHS for each in came.values):
+            return any(TRUTHS[each] for each in came.values)
+        texts = list(dict.fromkeys(each if isinstance(each, str) else each.name for each in came.values))
+        if len(texts) > 1:
+            said = "two values" if cell.secret else f"{quoted(cell, texts[0])} and {quoted(cell, texts[1])}"
+            found.add(at, f"{said} were both given; give one")
+            return UNREAD
+        came = came.values[0]
+    if not isinstance(came, str):
+        found.add(at, f"{quoted(cell, came)} is not it; write {wanted(cell)}")
+        return UNREAD
+    match cell.kind:
+        case Integer():
+            value, why = _integer(cell, came)
+        case Boolean():
+            if came not in TRUTHS:
+                why = f"{quoted(cell, came)} is neither; write on, or leave it out"
+            else:
+                value = TRUTHS[came]
+        case JsonObject():
+            value, why = _object(cell, came, len(steps_of(at)))
+        case DateTime() if LOCAL(came):
+            value, why = _local(cell, came, zone)
+        case RecordKind() | Rows() | Mapping():
+            why = f"{quoted(cell, came)} stands for the whole; write its cells, like {print_at(at)}{_inside(cell)}"
+        case _:
+            value, why = read_text(cell, came)
+    if why:
+        found.add((at, "zone") if why.startswith("the zone ") else at, why)
+        return UNREAD
+    return value
+
+
+def _inside(cell: Cell) -> str:
+    match cell.kind:
+        case RecordKind(shape) if shape.fields:
+            return f".{shape.fields[0].name}"
+        case Rows(item):
+            return "[0]" + _inside(item)
+    return ".key"
+
+
+def _object(cell: Cell, came: str, depth: int) -> tuple[Any, str]:
+    value, why = parse(came, careful=True)
+    if why:
+        return None, f"{quoted(cell, came)} is no JSON ({why}); write an object"
+    if not isinstance(value, dict):
+        return None, f"{quoted(cell, came)} is no object; write one, like {{}}"
+    return value, _no_json(value, depth, Found())
+
+
+_ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(?:/[A-Za-z0-9_+-]{1,32}){0,3}").fullmatch
+
+
+def _local(cell: Cell, came: str, zone: str | None) -> tuple[Any, str]:
+    """The moment a browser's local time says in the zone beside it."""
+    if not zone:
+        return None, f"{quoted(cell, came)} has no zone; write {wanted(cell)}, or its zone beside it, like Europe/Paris"
+    from zoneinfo import ZoneInfo
+
+    try:
+        where = ZoneInfo(zone) if isinstance(zone, str) and _ZONE(zone) else None
+    except (KeyError, ValueError, OSError):
+        where = None
+    if where is None:
+        return None, f"the zone {quoted(cell, zone)} is not known; write an IANA name, like Europe/Paris"
+    try:
+        moment = dt.datetime.fromisoformat(came)
+        first = moment.replace(tzinfo=where)
+        second = moment.replace(tzinfo=where, fold=1)
+        before, after = cast("dt.timedelta", first.utcoffset()), cast("dt.timedelta", second.utcoffset())
+        if before != after:
+            how = "is there twice" if before > after else "does not exist there"
+            return None, f"{quoted(cell, came)} {how}, since the clocks of {zone} change; write it with its offset"
+        if before % dt.timedelta(minutes=1):
+            return first.astimezone(dt.UTC), ""
+        return moment.replace(tzinfo=dt.timezone(before)), ""
+    except (ValueError, OverflowError):
+        return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
+
+
+# ── JSON text ──────────────────────────────────────────────────────────────
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, with what came under a name twice kept as Twice."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: dict[str, list[Any]] = {}
+        for name, value in pairs:
+            seen.setdefault(name, []).append(value)
+        made = {name: values[0] if len(values) == 1 else Twice(values) for name, values in seen.items()}
+    return made
+
+
+def _whole(text: str) -> Any:
+    return int(text) if len(text) <= MAX_DIGITS + 1 else Constant(text)
+
+
+quick = json.JSONDecoder(parse_constant=Constant).scan_once  # type: ignore[attr-defined]
+_careful = json.JSONDecoder(parse_constant=Constant, parse_int=_whole, object_pairs_hook=_pairs).scan_once  # type: ignore[attr-defined]
+_BLANK = " \t\n\r"
+
+
+def parse(text: str, *, careful: bool) -> tuple[Any, str]:
+    """The JSON value of `text`, and why there is none. `careful` keeps names given twice and bounds numbers."""
+    if text[:1] not in "{[":
+        text = text.strip(_BLANK)
+    try:
+        value, end = (_careful if careful else quick)(text, 0)
+    except StopIteration as stopped:
+        return None, f"a value was expected at character {stopped.value + 1}" if text else "it is empty"
+    except json.JSONDecodeError as wrong:
+        return None, f"{wrong.msg[0].lower()}{wrong.msg[1:]} at character {wrong.pos + 1}"
+    except RecursionError:
+        return None, f"it nests deeper than {MAX_DEPTH} levels"
+    except ValueError:  # an integer of more digits than Python reads
+        return (None, "a number in it is too long") if careful else parse(text, careful=True)
+    if end != len(text) and text[end:].strip(_BLANK):
+        return None, f"something follows it at character {end + 1}"
+    return value, ""
+
+
+_SPACE_BEFORE_COLON = re.compile(r'"[ \t\n\r]+:').search
+
+
+def may_repeat(text: str, members: int) -> bool:
+    """Whether an object in `text`, of which `members` members were read, may have a name twice; False is certain."""
+    if text.count(":") == members:
+        return False
+    return text.count('":') != members or _SPACE_BEFORE_COLON(text) is not None

@@ -1,0 +1,465 @@
+"""Python written for one record: what reads it from JSON, and what reads it from a form's tree.
+
+A Shape goes in; a function comes out, made at the first read and kept with the Shape. What is written is what one would
+write by hand: a good cell is read in place, and whatever else came goes to `cells`, which has the rules. So the two ways in
+differ only where a form and JSON do, and a list of records is one loop. (A long list could be read column by column instead:
+that is another function with the arguments of `rows`.)
+
+The code has a name, `<meridian JSON reader of Lot>`, and its lines are kept for tracebacks.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+from meridian.records import cells, tree
+from meridian.records.cells import UNREAD
+from meridian.records.shape import (
+    MAX_DIGITS,
+    MAX_ROWS,
+    Boolean,
+    Cell,
+    Choice,
+    Date,
+    DateTime,
+    DecimalKind,
+    FieldShape,
+    Integer,
+    Mapping,
+    RecordKind,
+    Rows,
+    Shape,
+    Text,
+)
+
+__all__: list[str] = []
+
+Reader = Callable[[Any, Any, cells.Found], Any]
+"""Reads `(what came, where it is, found)` to a value, or to UNREAD with problems found."""
+Source = Literal["JSON", "form"]
+
+_HELPERS: Final = {
+    "UNREAD": UNREAD,
+    "Decimal": Decimal,
+    "day": date.fromisoformat,
+    "truths": cells.TRUTHS,
+    "whole": re.compile(r"-?[0-9]{1,18}").fullmatch,
+    "json_cell": cells.json_cell,
+    "form_cell": cells.form_cell,
+    "half_a_key": cells.half_a_key,
+    "unknown": cells.unknown,
+    "missing": cells.missing,
+    "mended": cells.mended,
+    "refused": cells.refused,
+    "refused_in_form": tree.refused,
+    "wrong_length": cells.wrong_length,
+    "is_blank": tree.is_blank,
+    "astray": tree.astray,
+    "own_rows": tree.own_rows,
+    "dict": dict,
+    "list": list,
+    "str": str,
+    "int": int,
+    "type": type,
+    "len": len,
+    "sorted": sorted,
+    "enumerate": enumerate,
+    "tuple": tuple,
+    "True": True,
+    "ValueError": ValueError,
+}
+
+
+def record_reader(shape: Shape[Any], source: Source) -> Reader:
+    """What reads one `shape` from an object, or from a form's cells."""
+    kept = shape.derived.get(source)
+    if kept is None:
+        kept = shape.derived[source] = _Writer(shape.name, source).record(shape)
+    return kept
+
+
+class _Writer:
+    """One function while it is written: its lines, and the names they use."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        self.name = name
+        self.source: Source = source
+        self.form = source == "form"
+        self.lines: list[str] = []
+        self.depth = 0
+        self.names: dict[str, Any] = dict(_HELPERS)
+
+    # the text
+
+    def __call__(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    @contextmanager
+    def block(self, line: str) -> Iterator[None]:
+        self(line)
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def called(self, wish: str, value: Any) -> str:
+        """A name for `value` in the code."""
+        name, n = wish, 2
+        while name in self.names and self.names[name] is not value:
+            name, n = f"{wish}{n}", n + 1
+        self.names[name] = value
+        return name
+
+    def function(self) -> Reader:
+        file = f"<meridian {self.source} reader of {self.name}>"
+        n = 2
+        while file in linecache.cache:
+            file, n = f"<meridian {self.source} reader of {self.name} ({n})>", n + 1
+        text = "\n".join(self.lines) + "\n"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec", dont_inherit=True), self.names)  # noqa: S102  (written above, from names that are identifiers)
+        return self.names["read"]  # type: ignore[no-any-return]
+
+    # the functions
+
+    def record(self, shape: Shape[Any]) -> Reader:
+        with self.block("def read(row, at, found):"):
+            self("before = found.count")
+            made = self.fields(shape, "at", root=True)
+            with self.block("if found.count != before:"):
+                self(f"return mended({self.called(f'{shape.name}_shape', shape)}, ({made}))")
+            self.build(shape, made, "return {}", "at")
+        return self.function()
+
+    def rows(self, cell: Cell) -> Reader:
+        """What reads a list or a dict."""
+        kind = cell.kind
+        assert isinstance(kind, Rows | Mapping)  # noqa: S101  (the caller looked)
+        item = kind.item
+        as_dict = isinstance(kind, Mapping)
+        with self.block("def read(rows, at, found):"):
+            if not self.form and not as_dict:
+                self.length_check(cell, "rows")
+            if as_dict and not self.form:
+                self("found.members += len(rows)")
+            self("kept = {}" if as_dict else "kept = []")
+            if not as_dict:
+                self("keep = kept.append")
+            self("all_read = True")
+            if isinstance(item.kind, RecordKind) and not self.form:
+                self("members = 0")
+            self("before = found.count")
+            if as_dict:
+                header = "for n, row in rows.items():"
+            else:
+                header = "for n in sorted(rows):" if self.form else "for n, row in enumerate(rows):"
+            with self.block(header):
+                if self.form and not as_dict:
+                    self("row = rows[n]")
+                self.item(item, "kept[n] = {}" if as_dict else "keep({})")
+            if isinstance(item.kind, RecordKind) and not self.form:
+                self("found.members += members")
+            with self.block("if not all_read:"):
+                self("return UNREAD")
+            if self.form and not as_dict:
+                self.length_check(cell, "kept")
+            self("return tuple(kept)" if isinstance(kind, Rows) and kind.as_tuple else "return kept")
+        return self.function()
+
+    def length_check(self, cell: Cell, name: str) -> None:
+        low = f"{cell.min_length} <= " if cell.min_length else ""
+        high = MAX_ROWS if cell.max_length is None else min(cell.max_length, MAX_ROWS)
+        with self.block(f"if not {low}len({name}) <= {high}:"):
+            self(f"return wrong_length({self.called('this', cell)}, len({name}), at, found)")
+
+    def item(self, item: Cell, keep: str) -> None:
+        """One row, or one entry, of a list or dict."""
+        if not self.form and keep.startswith("kept"):
+            with self.block("if half_a_key(n):"):
+                self("""found.add(at, 'a name in it has half a character; write whole ones')""")
+                self("continue")
+        if not isinstance(item.kind, RecordKind):
+            self.value(item, "item", "row", "value", "(at, n)")
+            with self.block("if value is UNREAD:"):
+                self("all_read = False")
+            with self.block("else:"):
+                self(keep.format("value"))
+            return
+        shape = item.kind.shape
+        if item.nullable and not self.form:
+            with self.block("if row is None:"):
+                self(keep.format("None"))
+                self("continue")
+        with self.block("if type(row) is not dict:"):
+            self(f"{self.source.lower()}_cell({self.called('item', item)}, row, (at, n), found)")
+            self("before = found.count")
+            self("all_read = False")
+            self("continue")
+        if self.form:
+            first = next((each for each in shape.fields if _tells(each)), None)
+            test = f"'{first.name}' not in row and " if first else ""
+            with self.block(f"if {test}is_blank({self.called(f'{shape.name}_shape', shape)}, row):"):
+                self(f"astray({self.called(f'{shape.name}_shape', shape)}, row, (at, n), found)")
+                self("continue")
+        made = self.fields(shape, "(at, n)", root=False)
+        with self.block("if found.count != before:"):
+            self("before = found.count")
+            self(f"value = mended({self.called(f'{shape.name}_shape', shape)}, ({made}))")
+            with self.block("if value is UNREAD:"):
+                self("all_read = False")
+            with self.block("else:"):
+                self(keep.format("value"))
+            self("continue")
+        self.build(shape, made, keep, "(at, n)", in_loop=True)
+
+    # the parts of a record
+
+    def fields(self, shape: Shape[Any], at: str, *, root: bool) -> str:
+        """Read every field of `row` into a name of its own, and give these names, in order."""
+        count = len(shape.fields)
+        if not self.form:
+            self("size = len(row)")
+            self("found.members += size" if root else "members += size")
+        counted = not (self.form and root)
+        if counted:
+            self("absent = 0")
+        for field in shape.fields:
+            self.field(field, f"({at}, '{field.name}')", counted)
+        if not self.form:
+            with self.block(f"if size + absent != {count}:"):
+                self(f"unknown({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)")
+        elif counted:
+            with self.block(f"if len(row) + absent != {count}:"):
+                self(f"astray({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)")
+        return "".join(f"{_local(field)}, " for field in shape.fields)
+
+    def field(self, field: FieldShape, at: str, counted: bool) -> None:
+        local = _local(field)
+        with self.block(f"if '{field.name}' in row:"):
+            self(f"came = row['{field.name}']")
+            self.value(field, field.name, "came", local, at)
+        with self.block("else:"):
+            if counted:
+                self("absent += 1")
+            self.absent(field, local, at)
+
+    def absent(self, field: FieldShape, local: str, at: str) -> None:
+        """What a field is that nothing was given for."""
+        kind = field.kind
+        if self.form:
+            if isinstance(kind, Boolean) and not field.nullable:
+                if field.required or field.make_default() is False:
+                    self(f"{local} = False")
+                else:
+                    self(f"{local} = found.query")
+                return
+            if isinstance(kind, Rows | Mapping) and not (
+                field.nullable and not field.required and field.make_default() is None
+            ):
+                if isinstance(kind, Rows) and field.min_length:
+                    self(f"{local} = wrong_length({self.called(f'{field.name}_cell', field)}, 0, {at}, found)")
+                elif isinstance(kind, Mapping):
+                    self(f"{local} = {{}}")
+                else:
+                    self(f"{local} = {'()' if kind.as_tuple else '[]'}")
+                return
+            if isinstance(kind, RecordKind) and field.required and not field.nullable:
+                self(f"{local} = {self.lazily(field.name, kind)}({{}}, {at}, found)")
+                return
+        if field.required:
+            self(f"{local} = missing({self.called(f'{field.name}_cell', field)}, {at}, found)")
+        else:
+            self(f"{local} = {self.default(field)}")
+
+    def default(self, field: FieldShape) -> str:
+        if field.default_factory is not None:
+            if field.default_factory is list:
+                return "[]"
+            return f"{self.called(f'make_{field.name}', field.default_factory)}()"
+        value = field.default
+        if value is None or isinstance(value, bool) or (value == "" and type(value) is str):
+            return repr(value)
+        return self.called(f"{field.name}_default", value)
+
+    def build(self, shape: Shape[Any], made: str, keep: str, at: str, *, in_loop: bool = False) -> None:
+        """Make the record, and let what its own `__post_init__` refuses be a problem."""
+        cls = shape.record
+        record = self.called(shape.name, cls)
+        if any(field.kw_only for field in shape.fields) or not cls.__dataclass_params__.init:
+            arguments = ", ".join(f"{field.name}={_local(field)}" for field in shape.fields)
+        else:
+            arguments = made.rstrip(", ")
+        if not _can_refuse(cls):
+            self(keep.format(f"{record}({arguments})"))
+            return
+        if not in_loop:
+            with self.block("try:"):
+                self(f"return {record}({arguments})")
+            with self.block("except ValueError as wrong:"):
+                self(self.refusal(shape, at, "return "))
+            return
+        with self.block("try:"):
+            self(f"value = {record}({arguments})")
+        with self.block("except ValueError as wrong:"):
+            self(self.refusal(shape, at, ""))
+            self("before = found.count")
+            self("all_read = False")
+        with self.block("else:"):
+            self(keep.format("value"))
+
+    def refusal(self, shape: Shape[Any], at: str, returns: str) -> str:
+        if self.form:
+            return f"{returns}refused_in_form(wrong, {self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"
+        return f"{returns}refused(wrong, {at}, found)"
+
+    def lazily(self, name: str, kind: RecordKind | Rows | Mapping, cell: Cell | None = None) -> str:
+        """The name of another reader, which is made when it is first called."""
+        called = f"read_{name}"
+        while called in self.names:
+            called += "_"
+        names, source = self.names, self.source
+
+        def first(came: Any, at: Any, found: cells.Found) -> Any:
+            if isinstance(kind, RecordKind):
+                reader = record_reader(kind.shape, source)
+            else:
+                assert cell is not None  # noqa: S101
+                reader = _Writer(f"{self.name}.{name}", source).rows(cell)
+            names[called] = reader
+            return reader(came, at, found)
+
+        self.names[called] = first
+        return called
+
+    # one value
+
+    def value(self, cell: Cell, name: str, came: str, into: str, at: str) -> None:
+        """Read the name `came` into the name `into`: the good case here, any other by `cells`."""
+        kind = cell.kind
+        this = self.called(f"{name}_cell", cell)
+        zone = f", found.zones and found.zones.get((id(row), '{name}'))" if self.form and isinstance(kind, DateTime) else ""
+        if zone and name == "item":
+            zone = ", found.zones and found.zones.get((id(rows), n))"
+        if zone:
+            self.names.setdefault("id", id)
+        other = f"{into} = {self.source.lower()}_cell({this}, {came}, {at}, found{zone})"
+        if cell.nullable and not self.form:
+            with self.block(f"if {came} is None:"):
+                self(f"{into} = None")
+            otherwise = "el"
+        else:
+            otherwise = ""
+        match kind:
+            case Rows() | Mapping():
+                container = "list" if isinstance(kind, Rows) and not self.form else "dict"
+                with self.block(f"{otherwise}if type({came}) is {container}:"):
+                    self(f"{into} = {self.lazily(name, kind, cell)}({came}, {at}, found)")
+                if self.form and isinstance(kind, Rows) and tree.is_plain(kind.item):
+                    other = f"{into} = own_rows({this}, {came}, {at}, found)"
+            case RecordKind():
+                with self.block(f"{otherwise}if type({came}) is dict:"):
+                    read = self.lazily(name, kind)
+                    if self.form and isinstance(cell, FieldShape) and (not cell.required or cell.nullable):
+                        with self.block(f"if is_blank({self.called(f'{kind.shape.name}_shape', kind.shape)}, {came}):"):
+                            self(f"astray({self.called(f'{kind.shape.name}_shape', kind.shape)}, {came}, {at}, found)")
+                            self.absent(cell, into, at)
+                        with self.block("else:"):
+                            self(f"{into} = {read}({came}, {at}, found)")
+                    else:
+                        self(f"{into} = {read}({came}, {at}, found)")
+            case _:
+                test, good = self.test(cell, name, came)
+                if not test:
+                    if otherwise:
+                        with self.block("else:"):
+                            self(other)
+                    else:
+                        self(other)
+                    return
+                with self.block(f"{otherwise}if {test}:"):
+                    if isinstance(kind, Date):
+                        with self.block("try:"):
+                            self(f"{into} = {good}")
+                        with self.block("except ValueError:"):
+                            self(other)
+                    elif good != into:
+                        self(f"{into} = {good}")
+                    else:
+                        self("pass")
+        with self.block("else:"):
+            self(other)
+
+    def test(self, cell: Cell, name: str, came: str) -> tuple[str, str]:
+        """What is true of a good `came`, and the value it then is. Narrower than the rule where the rule is rarely needed."""
+        match cell.kind:
+            case Text():
+                tests = [f"type({came}) is str", f"{came}.isprintable()"]
+                if cell.min_length is not None or cell.max_length is not None:
+                    low = f"{cell.min_length} <= " if cell.min_length else ""
+                    high = f" <= {cell.max_length}" if cell.max_length is not None else ""
+                    tests.insert(1, f"{low}len({came}){high}" if low or high else "True")
+                if cell.pattern is not None:
+                    tests.append(f"{self.called(f'{name}_pattern', re.compile(cell.pattern, re.ASCII).fullmatch)}({came})")
+                if cell.choices:
+                    tests.append(f"{came} in {self.called(f'{name}_choices', frozenset(cell.choices))}")
+                return " and ".join(tests), came
+            case Integer():
+                lowest = self.called("lowest", -(10**MAX_DIGITS) + 1) if cell.min is None else cell.min
+                highest = self.called("highest", 10**MAX_DIGITS - 1) if cell.max is None else cell.max
+                if not self.form:
+                    tests, number = [f"type({came}) is int", f"{lowest} <= {came} <= {highest}"], came
+                elif cell.min is None and cell.max is None:
+                    tests, number = [f"type({came}) is str", f"whole({came})"], f"int({came})"
+                else:
+                    tests = [f"type({came}) is str", f"whole({came})", f"{lowest} <= (number := int({came})) <= {highest}"]
+                    number = "number"
+                if cell.choices:
+                    tests.append(f"{number} in {self.called(f'{name}_choices', frozenset(cell.choices))}")
+                return " and ".join(tests), number
+            case Boolean():
+                if self.form:
+                    return f"type({came}) is str and {came} in truths", f"truths[{came}]"
+                return f"{came} is True or {came} is False", came
+            case DecimalKind():
+                fits = self.called(f"{name}_fits", _decimal_fits(cell.places))
+                tests = [f"type({came}) is str", f"len({came}) <= {MAX_DIGITS}", f"{fits}({came})"]
+                if cell.min is None and cell.max is None:
+                    return " and ".join(tests), f"Decimal({came})"
+                low = f"{self.called(f'{name}_min', cell.min)} <= " if cell.min is not None else ""
+                high = f" <= {self.called(f'{name}_max', cell.max)}" if cell.max is not None else ""
+                return " and ".join([*tests, f"{low}(number := Decimal({came})){high}"]), "number"
+            case Date():
+                return f"type({came}) is str and len({came}) == 10 and {came}[5] != 'W'", f"day({came})"
+            case Choice(values, enum):
+                known = {value: value if enum is None else enum(value) for value in values}
+                choices = self.called(f"{name}_choices", known)
+                return f"type({came}) is str and {came} in {choices}", f"{choices}[{came}]"
+        return "", ""
+
+
+def _local(field: FieldShape) -> str:
+    return f"{field.name}_"
+
+
+def _tells(field: FieldShape) -> bool:
+    """Whether a form's cell of `field`, where there is one, makes its row a row."""
+    return not isinstance(field.kind, Boolean | RecordKind | Rows | Mapping)
+
+
+def _can_refuse(cls: type) -> bool:
+    """Whether making `cls` runs code of its author, which may raise ValueError."""
+    made_by_dataclass = cls.__dataclass_params__.init  # type: ignore[attr-defined]
+    return (
+        hasattr(cls, "__post_init__") or not made_by_dataclass or any("__new__" in each.__dict__ for each in cls.__mro__[:-1])
+    )
+
+
+def _decimal_fits(places: int | None) -> Callable[[str], re.Match[str] | None]:
+    """Matches a number of at most `places` decimal places, zeros at its end aside, that is not minus nothing."""
+    fraction = r"(?:\.[0-9]+)?" if places is None else rf"(?:\.(?=[0-9])[0-9]{{0,{places}}}+0*)?"
+    return re.compile(rf"(?:-(?=[1-9]))?[0-9]+{fraction}").fullmatch

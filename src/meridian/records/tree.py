@@ -1,0 +1,527 @@
+"""A form's pairs, put where their names lead.
+
+Names and texts come in, in the order sent; the cells of one record come out, as dicts: a field's name to its text, a row's
+number to what is in the row. The rows keep the numbers they were sent with, so that a problem's path is the cell a person
+typed in. Blank cells are left out here, and names that lead nowhere under a field of the record are noted. What a text means
+is for `cells` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from meridian.errors import Problem, Unread
+from meridian.records import cells
+from meridian.records.cells import UNREAD, File, Found, Many, Unreadable
+from meridian.records.path import parse_path, print_path
+from meridian.records.shape import (
+    MAX_ROWS,
+    Boolean,
+    Cell,
+    DateTime,
+    FieldShape,
+    JsonObject,
+    Kind,
+    Mapping,
+    RecordKind,
+    Rows,
+    Shape,
+)
+
+__all__: list[str] = []
+
+MAX_FIELDS: Final = 50_000
+"""How many fields a form may have."""
+
+Cells = dict[Any, Any]
+Fields = dict[str, FieldShape]
+_NO_FIELDS: Final[Fields] = {}
+_BOTH: Final = "it was given as a text and by its cells; give the cells alone"
+
+
+def fields_of(shape: Shape[Any]) -> Fields:
+    """The fields of `shape` by their names, kept with it."""
+    kept = shape.derived.get("fields")
+    if kept is None:
+        kept = shape.derived["fields"] = {field.name: field for field in shape.fields}
+    return kept
+
+
+# ── The urlencoded text ────────────────────────────────────────────────────
+
+_ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})").search
+_BYTES: Final = {f"{n:02{case}}": chr(n) for n in range(256) for case in "xX"} | {
+    f"{a}{b}": chr(int(a + b, 16)) for a in "abcdefABCDEF" for b in "abcdefABCDEF"
+}
+
+
+def unescape(text: str) -> str:
+    """`text` with its `+` and `%` escapes undone; a `%` that begins no escape stays one. Bytes that are no UTF-8 become
+    halves of surrogate pairs, which no cell reads."""
+    if "+" in text:
+        text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    if text.count("%") < 50 or _BAD_ESCAPE(text):
+        return _ESCAPES.sub(_run, text)
+    first, *parts = (text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")).split("%")
+    sent = first + "".join([_BYTES[part[:2]] + part[2:] for part in parts])
+    return sent if sent.isascii() else sent.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _run(escapes: re.Match[str]) -> str:
+    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "surrogateescape")
+
+
+def decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body.decode("utf-8", "surrogateescape")
+
+
+# ── Where a name leads ─────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the steps of a name led: what stands there, in what it is held under which key, or why nothing is there."""
+
+    kind: Kind | None = None
+    holder: Cells | None = None
+    key: Any = None
+    why: str = ""
+
+
+_IGNORED: Final = _Place()
+_FIELD = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)")
+_ROW = re.compile(r"\[(0|[1-9][0-9]*)\]")
+_LAST_ROW = re.compile(r"(.*)(?:\[|%5B)(0|[1-9][0-9]{0,3})(?:\]|%5D)", re.DOTALL).fullmatch
+
+
+class Tree:
+    """The cells of one form while its pairs are put in their places."""
+
+    __slots__ = ("blanks", "fields", "lists", "lost", "root", "shape", "where", "wrong", "zoned", "zones")
+
+    def __init__(self, shape: Shape[Any]) -> None:
+        self.shape = shape
+        self.root: Cells = {}
+        self.where: dict[str, Cells] = {"": self.root}  # the cells that names share, by what stands before their last dot
+        self.fields: dict[str, Fields] = {"": fields_of(shape)}  # the fields of the record there
+        self.lists: dict[str, tuple[Cells, Fields] | None] = {}  # the rows of a list of records, by its name as sent
+        self.blanks: list[tuple[str, str]] = []
+        self.lost: list[tuple[str, Cells, str]] = []
+        self.zoned: list[tuple[str, Cells, Cells, Any]] = []
+        self.wrong: dict[str, str] = {}
+        self.zones: dict[tuple[int, Any], Any] | None = None
+
+    # the quick way: a name is where its row is, a dot, and a field
+
+    def add_text(self, text: str) -> None:
+        """Put an urlencoded body's fields in their places."""
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if _has_keys(self.shape):
+            self.add_pairs((unescape(name), unescape(value)) for name, _, value in (f.partition("=") for f in text.split("&")))
+            return
+        where = self.where
+        find = where.get
+        for field in text.split("&"):
+            name, _, value = field.partition("=")
+            if "%" in value or "+" in value:
+                value = unescape(value)
+                if "\r" in value:
+                    value = value.replace("\r\n", "\n").replace("\r", "\n")
+            value = value.strip()
+            head, _, last = name.rpartition(".")
+            if not value:
+                self.blanks.append((head, last))
+                continue
+            cells_ = find(head)
+            if cells_ is None:
+                cells_ = self.open(head)
+            if last in cells_:
+                self.again(cells_, last, value)
+            elif last.isidentifier():
+                cells_[last] = value
+            else:
+                self.put(unescape(name), value)
+
+    def add_pairs(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        """Put decoded names and texts, or files, in their places."""
+        find = self.where.get
+        plain = not _has_keys(self.shape)
+        for name, value in pairs:
+            if type(value) is str:
+                if "\r" in value:
+                    value = value.replace("\r\n", "\n").replace("\r", "\n")
+                value = value.strip()
+            elif not isinstance(value, File):
+                file = getattr(value, "filename", None)
+                value = File(file) if file else ""
+            head, _, last = name.rpartition(".") if plain else ("", "", name)
+            if not value:
+                if plain and "%" not in name:
+                    self.blanks.append((head, last))
+                elif why := self.walk(name, make=False).why:
+                    self.wrong.setdefault(said(name), f"no cell has this name: {why}")
+                continue
+            if not plain or not last.isidentifier() or "%" in head:
+                self.put(name, value)
+                continue
+            cells_ = find(head)
+            if cells_ is None:
+                cells_ = self.open(head)
+            if last in cells_:
+                self.again(cells_, last, value)
+            else:
+                cells_[last] = value
+
+    # the careful way
+
+    def walk(self, name: str, *, make: bool) -> _Place:
+        """Where `name` leads, from left to right, and no further than the record goes. Holders on the way are made if asked."""
+        kind: Kind = RecordKind(self.shape)
+        holder: Cells | None = None
+        key: Any = None
+        here: Any = self.root
+        at, end = 0, len(name)
+        while at < end:
+            match kind:
+                case RecordKind(shape):
+                    step = _FIELD.match(name, at)
+                    if step is None or (name[at] == ".") != (at > 0):
+                        return _Place(why="a name of a field was expected") if at else _IGNORED
+                    field = fields_of(shape).get(step[1])
+                    if field is None:
+                        return _Place(why=f"{shape.name} has no {cells.quoted(None, step[1])}") if at else _IGNORED
+                    if at == 0 and step.end() < end and name[step.end()] not in ".[":
+                        return _IGNORED
+                    kind, key, at = field.kind, step[1], step.end()
+                case Rows(item):
+                    step = _ROW.match(name, at)
+                    if step is None:
+                        if name[at:] == "[]" and is_plain(item):
+                            return _Place(kind, holder, (key, "[]"))
+                        return _Place(why="a row's number was expected, like [0]")
+                    if len(step[1]) > 4:
+                        return _Place(why=f"a row's number is at most {MAX_ROWS - 1:,}")
+                    kind, key, at = item.kind, int(step[1]), step.end()
+                case Mapping(item):
+                    found = _key(name, at)
+                    if found is None:
+                        return _Place(why='a key was expected, like .key or ["any key"]')
+                    kind, key, at = item.kind, found[0], found[1]
+                case DateTime() if name[at:] == ".zone":
+                    return _Place(kind, holder, (key, "zone"))
+                case _:
+                    return _Place(why="it has no parts")
+            holder = here
+            if isinstance(kind, RecordKind | Rows | Mapping) and at < end and holder is not None:
+                here = holder.get(key)
+                if type(here) is not dict:
+                    if here is not None:  # a text under the whole's own name: the cells win, and the text is wrong
+                        self.wrong.setdefault(said(name[:at]), _BOTH)
+                    here = {} if make else None
+                    if make:
+                        holder[key] = here
+        return _Place(kind, holder, key)
+
+    def open(self, head: str) -> Cells:
+        """The cells of what stands before a last dot, `head` as it was sent."""
+        row = self.row(head)
+        if row is not None:
+            rows, number, self.fields[head] = row
+            made = rows.get(number)
+            if made is None:
+                made = rows[number] = {}
+            if type(made) is dict:
+                self.where[head] = made
+                return made
+        name = unescape(head) if "%" in head or "+" in head else head
+        place = self.walk(name, make=True)
+        made = {}
+        if isinstance(place.kind, RecordKind) and place.holder is not None:
+            held = place.holder.get(place.key)
+            if type(held) is dict:
+                made = held
+            else:
+                if held is not None:
+                    self.wrong.setdefault(said(name), _BOTH)
+                place.holder[place.key] = made
+            self.fields[head] = fields_of(place.kind.shape)
+        elif isinstance(place.kind, DateTime) and place.holder is not None and not isinstance(place.key, tuple):
+            self.zoned.append((name, made, place.holder, place.key))
+        elif place is not _IGNORED:
+            self.lost.append((name, made, place.why or "it has no parts"))
+        self.where[head] = made
+        return made
+
+    def row(self, head: str) -> tuple[Cells, int, Fields] | None:
+        """The rows that `head` names one of, its number and its fields; None where `walk` has to find out."""
+        found = _LAST_ROW(head) if head.count(".") < _depth(self.shape) else None
+        if found is None:
+            return None
+        name, number = found.groups()
+        try:
+            known = self.lists[name]
+        except KeyError:
+            known = self.lists[name] = self.list(name)
+        return None if known is None else (known[0], int(number), known[1])
+
+    def list(self, name: str) -> tuple[Cells, Fields] | None:
+        head, _, last = name.rpartition(".")
+        if head not in self.where:
+            self.open(head)
+        field = self.fields.get(head, _NO_FIELDS).get(last)
+        if field is None or not isinstance(field.kind, Rows) or not isinstance(field.kind.item.kind, RecordKind):
+            return None
+        rows = self.where[head].setdefault(last, {})
+        return (rows, fields_of(field.kind.item.kind.shape)) if type(rows) is dict else None
+
+    def put(self, name: str, value: Any) -> None:
+        """Put one cell whose name is not where its row is, a dot, and a field."""
+        place = self.walk(name, make=True)
+        if place.holder is None or place.kind is None:
+            if place.why:
+                self.wrong.setdefault(said(name), f"no cell has this name: {place.why}")
+            return
+        if isinstance(place.key, tuple):
+            key, what = place.key
+            if what == "zone":
+                self.zone(place.holder, key, value)
+                return
+            value, key = _Own(value), key
+            held = place.holder.get(key)
+            if isinstance(held, _Own):
+                held.values.append(value.values[0])
+            elif held is None:
+                place.holder[key] = value
+            else:
+                self.wrong.setdefault(said(name), "it was given by number too; give one or the other")
+            return
+        if place.key in place.holder:
+            self.again(place.holder, place.key, value)
+        else:
+            place.holder[place.key] = value
+
+    def zone(self, holder: Cells, key: Any, value: Any) -> None:
+        if self.zones is None:
+            self.zones = {}
+        self.zones[(id(holder), key)] = value
+
+    def again(self, holder: Cells, key: Any, value: Any) -> None:
+        """A second value under one name."""
+        held = holder[key]
+        if type(held) is dict or isinstance(held, _Own):
+            self.wrong.setdefault(str(key), _BOTH)
+        elif isinstance(held, Many):
+            held.values.append(value)
+        else:
+            holder[key] = Many(held, value)
+
+    # afterwards
+
+    def close(self) -> None:
+        """Look at what was left aside: blank cells, zones, and names that led nowhere."""
+        for name, made, holder, key in self.zoned:
+            for last, value in made.items():
+                if last == "zone":
+                    self.zone(holder, key, value)
+                else:
+                    self.wrong.setdefault(said(f"{name}.{last}"), "no cell has this name: it has no parts")
+        checked: dict[str, tuple[Fields | None, str]] = {}
+        for head, last in self.blanks:
+            self.blank(head, last, checked)
+        for name, made, why in self.lost:
+            for last in made:
+                self.wrong.setdefault(said(f"{name}.{last}"), f"no cell has this name: {why}")
+
+    def blank(self, head: str, last: str, checked: dict[str, tuple[Fields | None, str]]) -> None:
+        """Look at a cell left blank: whether its name leads somewhere, and nothing else was given under it."""
+        fields = self.fields.get(head)
+        why = ""
+        if fields is None:
+            if head not in checked:
+                checked[head] = self.look(head)
+            fields, why = checked[head]
+        field = fields.get(last) if fields is not None else None
+        if field is None:
+            if fields is not None:
+                why = self.walk(unescape(f"{head}.{last}" if head else last), make=False).why
+            if why:
+                self.wrong.setdefault(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
+            return
+        holder = self.where.get(head)
+        if holder is not None and last in holder and not isinstance(field.kind, Boolean | Rows | RecordKind | Mapping):
+            self.again(holder, last, "")
+
+    def look(self, head: str) -> tuple[Fields | None, str]:
+        """The fields of a row in which nothing but blank cells was sent, or why there is none."""
+        row = self.row(head)
+        if row is not None:
+            return row[2], ""
+        place = self.walk(unescape(head), make=False)
+        if isinstance(place.kind, RecordKind):
+            return fields_of(place.kind.shape), ""
+        return None, place.why or ("it has no parts" if place.kind is not None and not isinstance(place.kind, DateTime) else "")
+
+
+def _key(name: str, at: int) -> tuple[str, int] | None:
+    if name[at] == ".":
+        step = _FIELD.match(name, at)
+        return None if step is None else (step[1], step.end())
+    if not name.startswith('["', at):
+        return None
+    try:
+        end = _KEY_END(name, at)
+        if end is None:
+            return None
+        (key,) = parse_path(end[0])
+    except ValueError:
+        return None
+    return (key, end.end()) if isinstance(key, str) else None
+
+
+_KEY_END = re.compile(r'\["(?:[^"\\]|\\.)*+"\]').match
+
+
+def said(name: str) -> str:
+    """A name as a problem's path says it."""
+    return name if name.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in name)
+
+
+class _Own(Many):
+    """What a list of plain rows was sent as under its own name with `[]`."""
+
+    __slots__ = ()
+
+
+def is_plain(item: Cell) -> bool:
+    """Whether rows of `item` may be sent by their list's own name, repeated."""
+    return not isinstance(item.kind, RecordKind | Rows | Mapping | JsonObject)
+
+
+def _has_keys(shape: Shape[Any]) -> bool:
+    """Whether a name of this record may have a quoted key in it."""
+    kept = shape.derived.get("keys")
+    if kept is None:
+        kept = shape.derived["keys"] = any(_keyed(field.kind) for field in shape.fields)
+    return bool(kept)
+
+
+def _depth(shape: Shape[Any]) -> int:
+    """How many records deep a form of this record goes."""
+    kept = shape.derived.get("depth")
+    if kept is None:
+        inner = [field.kind.item.kind if isinstance(field.kind, Rows) else field.kind for field in shape.fields]
+        depths = [_depth(kind.shape) for kind in inner if isinstance(kind, RecordKind)]
+        kept = shape.derived["depth"] = 1 + max(depths, default=-1)
+    return kept
+
+
+def _keyed(kind: Kind) -> bool:
+    match kind:
+        case Mapping():
+            return True
+        case Rows(item):
+            return _keyed(item.kind)
+        case RecordKind(shape):
+            return _has_keys(shape)
+    return False
+
+
+# ── What the readers ask of a tree ─────────────────────────────────────────
+
+
+def is_blank(shape: Shape[Any], row: Cells) -> bool:
+    """Whether nothing in `row` makes it a row: no text, no ticked box and no nested row."""
+    return not any(field.name in row and _says(field.kind, row[field.name]) for field in shape.fields)
+
+
+def _says(kind: Kind, came: Any) -> bool:
+    match kind:
+        case Boolean():
+            values = came.values if isinstance(came, Many) else [came]
+            return any(not isinstance(each, str) or cells.TRUTHS.get(each, True) for each in values)
+        case RecordKind(shape) if type(came) is dict:
+            return not is_blank(shape, came)
+        case Rows(item) | Mapping(item) if type(came) is dict:
+            return any(_says(item.kind, each) for each in came.values())
+    return True
+
+
+def astray(shape: Shape[Any], row: Cells, at: cells.At, found: Found) -> None:
+    """A problem for each name in `row` that is no field of `shape`."""
+    fields = fields_of(shape)
+    for name in row:
+        if name not in fields:
+            found.add((at, name), f"no cell has this name: {shape.name} has no {cells.quoted(None, name)}")
+
+
+def own_rows(cell: Cell, came: Any, at: cells.At, found: Found) -> Any:
+    """The rows of a list of plain values that was sent by its own name, once a row."""
+    assert isinstance(cell.kind, Rows)  # noqa: S101  (the reader that calls this was written for rows)
+    values = came.values if isinstance(came, Many) else [came]
+    kept = []
+    before = found.count
+    suffix = "[]" if isinstance(came, _Own) else ""
+    aside = Found()
+    for each in values:
+        value = cells.form_cell(cell.kind.item, each, (), aside)
+        if value is UNREAD:
+            if found.count == before:
+                found.add_named(cells.print_at(at) + suffix, aside.problems[-1].message)
+        else:
+            kept.append(value)
+    if found.count != before:
+        return UNREAD
+    if not (cell.min_length or 0) <= len(kept) <= (MAX_ROWS if cell.max_length is None else cell.max_length):
+        return cells.wrong_length(cell, len(kept), at, found)
+    return tuple(kept) if cell.kind.as_tuple else kept
+
+
+def refused(wrong: ValueError, shape: Shape[Any], row: Cells, at: cells.At, found: Found) -> Unreadable:
+    """The problems of a record whose own `__post_init__` raised `wrong`, its rows counted as they were sent."""
+    if not isinstance(wrong, Unread):
+        return cells.refused(wrong, at, found)
+    return cells.refused(Unread(*(_as_sent(each, shape, row) for each in wrong.problems)), at, found)
+
+
+def _as_sent(problem: Problem, shape: Shape[Any], row: Cells) -> Problem:
+    try:
+        steps = list(parse_path(problem.path))
+    except ValueError:
+        return problem
+    kind: Kind = RecordKind(shape)
+    here: Any = row
+    for n, step in enumerate(steps):
+        if type(here) is not dict:
+            if n and isinstance(here, str | Many):
+                return Problem(print_path(steps[:n]), problem.message)
+            break
+        if isinstance(kind, RecordKind) and isinstance(step, str):
+            field = kind.shape.field(step)
+            if field is None:
+                break
+            kind = field.kind
+        elif isinstance(kind, Rows) and isinstance(step, int):
+            item = kind.item.kind
+            sent = (
+                [number for number in sorted(here) if _says(item, here[number])]
+                if isinstance(item, RecordKind)
+                else sorted(here)
+            )
+            if step >= len(sent):
+                break
+            steps[n] = step = sent[step]
+            kind = item
+        elif isinstance(kind, Mapping):
+            kind = kind.item.kind
+        here = here.get(step)
+    return Problem(print_path(steps), problem.message)

@@ -1,0 +1,227 @@
+"""A whole deployment, put together: the one module that knows every room.
+
+The plugins that were loaded and the settings enter; a `Deployment` leaves: its store, its ASGI application for people and
+agents, and its surface over stdio. Nothing is decided here but which part is handed to which.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+import meridian.pages
+from meridian.callers import Holdings, Level
+from meridian.deployment import access, calls, dashboard, instances
+from meridian.deployment.book import StoredBook
+from meridian.deployment.calls import StoredCalls
+from meridian.deployment.dashboard import Desk
+from meridian.deployment.door import OperationsDoor
+from meridian.deployment.drawing import BRAND, Drawing
+from meridian.deployment.gateway import KIT_URL, Gateway, Refused
+from meridian.deployment.instances import Instance
+from meridian.deployment.keys import deployment_key, instance_key
+from meridian.deployment.reaching import BUTTON_OF, DASHBOARD, Hosted, first_page, held_on
+from meridian.deployment.settings import Settings
+from meridian.deployment.signing_in import COOKIE_NAMES, SigningIn
+from meridian.deployment.store import Store
+from meridian.deployment.surface import Surface
+from meridian.errors import DeploymentError
+from meridian.pages import Plugin
+from meridian.pages.rendering import Surroundings
+from meridian.pages.serving import Served
+from meridian.plugins import Loaded
+from meridian.records import read_value
+
+__all__ = ["Deployment", "utc_now"]
+
+KIT_FOLDER = Path(meridian.pages.__file__).parent / "static"
+
+
+def utc_now() -> datetime:
+    """This moment, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class _Button:
+    """One button of the home page: its word, and where it leads."""
+
+    word: str
+    address: str
+
+
+class Deployment:
+    """A deployment of `loaded`, which runs while `running` is entered or its `app` is served.
+
+    Raises DeploymentError for a store that does not open, a name that no instance may have, or settings that do not read.
+    """
+
+    def __init__(self, loaded: Sequence[Loaded], settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self.settings = settings
+        self.store = Store(settings.database_url)
+        self.instances: tuple[Instance, ...] = ()
+        self._clock = clock
+        now = clock()
+        key = deployment_key(self.store, now=now)
+        door = OperationsDoor(StoredBook(self.store), StoredCalls(self.store), key, clock)
+        surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND)
+        self._served: list[Served] = []
+        hosted: dict[str, Hosted] = {}
+
+        def host(name: str, pages: meridian.Pages, plugin: object) -> None:
+            own = instance_key(self.store, name, now=now)
+            served = Served(
+                pages, instance=name, key=own, plugin=plugin, surroundings=surroundings, clock=lambda: clock().timestamp()
+            )
+            self._served.append(served)
+            hosted[name] = Hosted(name, pages, served, own)
+
+        for each in loaded:
+            instance = instances.configure(
+                self.store, each.name, target=each.target, title=each.pages.name, roles=each.pages.roles, now=now
+            )
+            self.instances += (instance,)
+            host(each.name, each.pages, Plugin(each.name, door, _settings_of(each, instance), settings.storage_url(each.name)))
+        self._desk = Desk(self.store, dict(hosted), clock, settings)
+        host(DASHBOARD, dashboard.pages, self._desk)
+        self._drawing = Drawing()
+        self._signing_in = SigningIn(self.store, self._drawing, settings=settings, form_key=key, clock=clock)
+        self.gateway = Gateway(
+            self.store,
+            hosted,
+            settings=settings,
+            deployment_key=key,
+            clock=clock,
+            who=self._signing_in.who,
+            words=self._drawing.words,
+        )
+        self.surface = Surface(
+            self.store, self.gateway, clock=clock, cookie_names=COOKIE_NAMES, max_body_bytes=settings.max_body_bytes
+        )
+        self.app = self._application()
+
+    @asynccontextmanager
+    async def running(self, *, over_http: bool = True) -> AsyncIterator[None]:
+        """Around all the time that the deployment runs: what its plugins start is started, and stopped again."""
+        await self.store.run(calls.prune, now=self._clock())
+        async with AsyncExitStack() as stack:
+            for served in self._served:
+                await stack.enter_async_context(served.running())
+            if over_http:
+                await stack.enter_async_context(self.surface.running())
+            yield
+        self.store.close()
+
+    def _application(self) -> Starlette:
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            async with self.running():
+                yield
+
+        async def refuse(request: Request, no: Exception) -> Response:
+            if isinstance(no, Refused):
+                return self._drawing.words(request, no.status_code, no.title, no.detail)
+            if isinstance(no, HTTPException):
+                title, said = _WORDS.get(no.status_code, ("That is not served", no.detail))
+                response = self._drawing.words(request, no.status_code, title, said)
+                response.headers.update(no.headers or {})
+                return response
+            return self._drawing.words(request, 500, "The deployment failed", "It was written to the log. Try again.")
+
+        return Starlette(
+            routes=[
+                Route("/", self._home),
+                *self._signing_in.routes(),
+                Route("/favicon.ico", _no_icon),
+                Mount(KIT_URL, _Kit(directory=KIT_FOLDER, check_dir=False)),
+                Route("/mcp", self.surface),
+                Mount("/", self.gateway),
+            ],
+            lifespan=lifespan,
+            exception_handlers={Refused: refuse, HTTPException: refuse, Exception: refuse},
+        )
+
+    async def _home(self, request: Request) -> Response:
+        """The plugins of whoever is signed in, with a button for each level they hold and find something at."""
+        person = await self._signing_in.who(request)
+        if person is None:
+            return Response(status_code=303, headers={"location": "/sign-in", "cache-control": "no-store"})
+
+        def look(store: Store) -> tuple[list[tuple[str, str, list[_Button]]], bool]:
+            rows = []
+            for name, hosted in sorted(self.gateway.hosted.items()):
+                if name != DASHBOARD and (buttons := _buttons(hosted, held_on(store, person.subject, hosted)[0])):
+                    rows.append((hosted.pages.name, name, buttons))
+            return rows, access.is_deployment_admin(store, person.subject)
+
+        rows, admin = await self.store.run(look)
+        nonce, token = self._signing_in.token_for(request)
+        page = self._drawing.page(
+            request,
+            "home.html",
+            title="Plugins",
+            person=person.display_name,
+            sign_out=("/sign-out", token),
+            plugins=rows,
+            admin=admin,
+        )
+        return self._signing_in.keep(request, page, nonce)
+
+
+def _buttons(hosted: Hosted, holdings: Holdings) -> list[_Button]:
+    """A button for each level that is held and that some page serves, from the least to the most."""
+    words: tuple[tuple[Level, str], ...] = (("read", "View"), ("write", "Open"), ("admin", "Manage"))
+    found = []
+    for level, word in words:
+        path = first_page(hosted.pages, level, holdings)
+        if path is not None:
+            found.append(_Button(word, f"/{hosted.name}/{BUTTON_OF[level]}{path}"))
+    return found
+
+
+def _settings_of(loaded: Loaded, instance: Instance) -> object:
+    """The settings record of a plugin, from what its admin chose; None where it declares none."""
+    shape = loaded.pages.settings
+    if shape is None:
+        return None
+    reading = read_value(shape, dict(instance.settings))
+    if reading.record is None or reading.problems:
+        said = "; ".join(map(str, reading.problems))
+        raise DeploymentError(f"{loaded.name}: its settings do not read as {shape.name}: {said}")
+    return reading.record
+
+
+async def _no_icon(_: Request) -> Response:
+    return Response(status_code=204, headers={"cache-control": "public, max-age=86400"})
+
+
+_WORDS: Final = {
+    404: ("There is nothing here", "Nothing of this deployment is at that address."),
+    405: ("That is not asked so", "This address is asked in another way."),
+}
+
+
+class _Kit(StaticFiles):
+    """The kit's style and script, which a browser keeps for a while and then asks whether they changed."""
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """The file, or that it has not changed, with how long it may be kept."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["cache-control"] = "public, max-age=300, must-revalidate"
+        response.headers["x-content-type-options"] = "nosniff"
+        return response

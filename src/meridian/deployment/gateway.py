@@ -1,0 +1,439 @@
+"""The gateway: a session, or an agent's call, becomes a signed request to a plugin's application.
+
+Enters: a browser's request under `/<instance>/<button>/`, or a tool's call with the caller already cut to its level.
+Leaves: the plugin's answer, confined to its own prefix. Between them one call is opened in the store before the plugin is
+asked, so that the operations door can see that it is open, and closed after. Who a session or a token belongs to is settled
+before, in `signing_in` and `surface`; what a plugin serves to whom is its own guard's matter.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import IO, Any, Final
+from urllib.parse import urlencode
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Message, Receive, Scope, Send
+
+from meridian.callers import Caller, Level, cut
+from meridian.deployment import calls
+from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
+from meridian.deployment.identity import Person
+from meridian.deployment.reaching import BUTTON_OF, BUTTONS, Hosted, first_page, held_on, words_of
+from meridian.deployment.settings import Settings
+from meridian.deployment.store import Store
+from meridian.pages import Pages, assertion
+from meridian.pages.answering import refused
+from meridian.pages.bodies import BadBody, Limits, read_body
+from meridian.pages.declaring import Declaration
+from meridian.pages.guarding import FORM_TOKEN_HEADER
+from meridian.pages.tools import Tool
+from meridian.plugins import surface_name
+
+__all__ = ["KIT_URL", "Gateway", "Refused", "Words"]
+
+KIT_URL: Final = "/static/meridian"
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+SPOOL_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 1 << 16
+LONGEST_ANSWER_BYTES: Final = 16 << 20
+
+log = logging.getLogger(__name__)
+
+Words = Callable[..., Response]
+"""Draws a page of a few words: `words(request, status_code, title, *paragraphs)`."""
+
+
+class Refused(Exception):  # noqa: N818  a no, in words
+    """A request that does not reach its plugin: the status, a title and a sentence for the person."""
+
+    def __init__(self, status_code: int, title: str, detail: str) -> None:
+        self.status_code = status_code
+        self.title = title
+        self.detail = detail
+        super().__init__(detail)
+
+
+@dataclass
+class _Asked:
+    """One request on its way to a plugin, once it is known who asks and how far they reach."""
+
+    hosted: Hosted
+    caller: Caller
+    method: str
+    path: str
+    query: str
+    acts: bool
+    body_sha256: str
+    headers: list[tuple[bytes, bytes]]
+    body: IO[bytes]
+    around: Scope
+    tool: str | None = None
+
+
+class Gateway:
+    """The one way to the plugins of a deployment, by the name of their instance.
+
+    `who` tells whose session a browser's request carries, `words` draws the page of a refusal, `clock` tells the time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        hosted: Mapping[str, Hosted],
+        *,
+        settings: Settings,
+        deployment_key: bytes,
+        clock: Callable[[], datetime],
+        who: Callable[[Request], Awaitable[Person | None]],
+        words: Words,
+    ) -> None:
+        self.hosted = hosted
+        self._store = store
+        self._settings = settings
+        self._deployment_key = deployment_key
+        self._clock = clock
+        self._who = who
+        self._words = words
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request of a browser under `/<instance>/<button>/`."""
+        request = Request(scope, receive)
+        try:
+            answer = await self._browse(request, send)
+        except Refused as no:
+            answer = self._words(request, no.status_code, no.title, no.detail)
+        except BadBody as bad:
+            answer = self._words(request, bad.status_code, "That was not taken", bad.detail)
+        except ClientDisconnect:
+            return
+        if answer is not None:
+            await answer(scope, receive, send)
+
+    async def call_tool(self, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+        """The outcome of a tool's call by `caller`, whose holdings are cut to the level the call opens at already."""
+        raw = json.dumps(arguments).encode()
+        with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as body:
+            body.write(raw)
+            asked = _Asked(
+                hosted=hosted,
+                caller=replace(caller, tool_name=tool.name),
+                method=tool.method,
+                path=tool.path,
+                query="",
+                acts=not tool.reads,
+                body_sha256=assertion.digest(raw),
+                headers=[(b"content-type", b"application/json"), (b"accept", b"application/json"), (b"host", b"meridian")],
+                body=body,
+                around={"scheme": "http", "server": None, "http_version": "1.1"},
+                tool=surface_name(hosted.name, tool.name),
+            )
+            return await self._call(asked)
+
+    async def _browse(self, request: Request, send: Send) -> Response | None:
+        name, _, rest = request.scope["path"].lstrip("/").partition("/")
+        button, slash, path = rest.partition("/")
+        hosted, level = self.hosted.get(name), BUTTONS.get(button)
+        if hosted is None or (button and level is None):
+            raise Refused(404, "There is nothing here", f"No plugin of this deployment is at {request.scope['path']:.100}.")
+        if level is None:
+            return RedirectResponse("/", 303)
+        if not slash:
+            return RedirectResponse(f"/{name}/{button}/", 307)
+        person = await self._who(request)
+        if person is None:
+            return self._to_sign_in(request)
+        prefix = f"/{name}/{button}"
+        changes = request.method not in SAFE_METHODS
+        origin = str(request.base_url).rstrip("/")
+        if changes and not is_of_this_site(dict(request.headers), origin):
+            raise Refused(
+                403, "That came from elsewhere", "The form was sent from another site. Open the page here and send it."
+            )
+        caller = await self._caller(person, hosted, level)
+        if not path and not changes and _declaration(hosted.pages, "/", "GET") is None:
+            first = first_page(hosted.pages, level, caller.holdings)
+            if first is not None:
+                return RedirectResponse(prefix + first, 303)
+        with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as body:
+            declaration = _declaration(hosted.pages, f"/{path}", request.method)
+            sha256 = await self._take(request, hosted, caller, body, declaration) if changes else assertion.digest(b"")
+            headers = let_in(request.scope["headers"])
+            if changes and (token := request.headers.get(FORM_TOKEN_HEADER)) is not None:
+                headers.append((FORM_TOKEN_HEADER.lower().encode(), token.encode("latin-1")))
+            asked = _Asked(
+                hosted=hosted,
+                caller=caller,
+                method=request.method,
+                path=f"/{path}",
+                query=request.scope["query_string"].decode("latin-1"),
+                acts=changes and not (declaration is not None and declaration.reads),
+                body_sha256=sha256,
+                headers=headers,
+                body=body,
+                around={key: request.scope[key] for key in ("scheme", "server", "http_version")} | {"root_path": prefix},
+            )
+            return await self._show(request, asked, send, origin)
+
+    def _to_sign_in(self, request: Request) -> Response:
+        if request.method not in SAFE_METHODS:
+            return self._words(
+                request,
+                401,
+                "You are signed out",
+                "Nothing was done. Sign in again, go back to the page, and send the form anew.",
+            )
+        query = request.scope["query_string"].decode("latin-1")
+        back = request.scope["path"] + (f"?{query}" if query else "")
+        return RedirectResponse(f"/sign-in?{urlencode({'next': back})}", 303)
+
+    async def _caller(self, person: Person, hosted: Hosted, level: Level) -> Caller:
+        holdings, admin = await self._store.run(held_on, person.subject, hosted)
+        carried = cut(holdings, level)
+        if not any(level in holding.levels for holding in carried.values()):
+            raise Refused(
+                403,
+                "You do not hold that",
+                f"{BUTTON_OF[level].capitalize()} on {hosted.pages.name} takes {level}, and you hold {words_of(holdings)} "
+                "there. A deployment admin can change that.",
+            )
+        return Caller(person.subject, person.display_name, level, carried, deployment_admin=admin)
+
+    async def _take(
+        self, request: Request, hosted: Hosted, caller: Caller, spool: IO[bytes], declaration: Declaration | None
+    ) -> str:
+        """Take the whole body into `spool`, within bounds and with the form's token in it; its digest."""
+        allowed = (declaration.max_body_bytes if declaration else None) or hosted.pages.max_body_bytes
+        limits = Limits(body_bytes=min(allowed, self._settings.max_body_bytes))
+
+        async def chunks() -> AsyncIterator[bytes]:
+            async for chunk in request.stream():
+                spool.write(chunk)
+                yield chunk
+
+        token = request.headers.get(FORM_TOKEN_HEADER, "")
+        unread: BadBody | None = None
+        sha256 = ""
+        try:
+            body = await read_body(chunks(), request.headers.get("content-type", ""), limits)
+            sha256, token = body.sha256, token or body.value("csrf")
+            await body.close()
+        except BadBody as bad:
+            if bad.status_code == 413:
+                raise
+            unread = bad
+        if not assertion.check_form_token(token, hosted.key, caller.subject, hosted.name, caller.level):
+            raise Refused(
+                403,
+                "That form is not yours to send",
+                "The form's token is missing, or is not of this page. Open the page again and send the form from there.",
+            )
+        if unread is not None:
+            raise unread
+        return sha256
+
+    async def _show(self, request: Request, asked: _Asked, send: Send, origin: str) -> Response | None:
+        """Ask the plugin, and send its answer on to the browser, confined; or a page of words in its place."""
+        prefix = f"{asked.around['root_path']}/"
+        url = f"{origin}{prefix.rstrip('/')}{asked.path}"
+        left: list[Leaves] = []
+        started = False
+        outcome: assertion.Outcome | None = None
+
+        async def confined(call_id: str, message: Message) -> None:
+            nonlocal started, outcome
+            if message["type"] == "http.response.start":
+                headers = Headers(raw=[(name.lower(), value) for name, value in message["headers"]])
+                outcome = assertion.read_outcome(headers.get(assertion.OUTCOME_HEADER, ""), asked.hosted.key, call_id)
+                try:
+                    kept = keep_confined(message["headers"], url=url, prefix=prefix)
+                except Leaves as leaves:
+                    left.append(leaves)
+                    return
+                started = True
+                own = policies(origin=origin, prefix=prefix, kit_url=KIT_URL)
+                await send({"type": "http.response.start", "status": message["status"], "headers": [*kept, *own]})
+            elif not left:
+                await send(message)
+
+        async with self._opened(asked) as call:
+            try:
+                with anyio.fail_after(self._settings.call_seconds):
+                    await self._ask(asked, call.header, partial(confined, call.call_id))
+            except TimeoutError:
+                if started:
+                    raise
+                call.outcome = "refused", "timed_out"
+                return self._words(
+                    request,
+                    504,
+                    "That took too long",
+                    f"{asked.hosted.pages.name} did not answer within {self._settings.call_seconds} seconds. "
+                    + ("Look whether it was done before you do it again." if asked.acts else "Try again."),
+                )
+            except Exception:
+                if started:
+                    raise
+                log.exception("call %s of %s failed", call.call_id, asked.hosted.name)
+                call.outcome = "refused", "failed"
+                return self._words(
+                    request,
+                    500,
+                    f"{asked.hosted.pages.name} failed",
+                    f"Whoever runs this deployment can look it up by {call.call_id}.",
+                )
+            if outcome is not None:
+                call.outcome = outcome.outcome, outcome.reason
+        if left:
+            log.warning("%s answered with a redirect out of its prefix, to %r", asked.hosted.name, left[0].location)
+            return self._words(
+                request,
+                502,
+                "The plugin would have sent you elsewhere",
+                f"{asked.hosted.pages.name} answered with a redirect out of its own pages, which is not followed.",
+            )
+        return None
+
+    async def _call(self, asked: _Asked) -> dict[str, Any]:
+        """Ask the plugin for a tool; what it answered, or why that is no answer, as an outcome object."""
+        status, kind = 0, ""
+        held = bytearray()
+
+        async def keep(message: Message) -> None:
+            nonlocal status, kind
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                kind = Headers(raw=message["headers"]).get("content-type", "")
+            elif message["type"] == "http.response.body":
+                held.extend(message.get("body", b""))
+                if len(held) > LONGEST_ANSWER_BYTES:
+                    raise _TooLong
+
+        async with self._opened(asked) as call:
+            try:
+                with anyio.fail_after(self._settings.call_seconds):
+                    await self._ask(asked, call.header, keep)
+                said = _outcome_in(status, kind, bytes(held))
+            except TimeoutError:
+                said = refused("timed_out", self._too_slow(asked))
+            except _TooLong:
+                said = refused("failed", _perhaps_made(asked, "The plugin's answer was too long to be passed on."))
+            except Exception:
+                log.exception("call %s of %s failed", call.call_id, asked.hosted.name)
+                said = refused("failed", _perhaps_made(asked, f"The plugin failed; its log says more under {call.call_id}."))
+            call.outcome = said["outcome"], said.get("reason")
+        return said
+
+    def _too_slow(self, asked: _Asked) -> str:
+        return _perhaps_made(asked, f"The plugin did not answer within {self._settings.call_seconds} seconds.")
+
+    @asynccontextmanager
+    async def _opened(self, asked: _Asked) -> AsyncIterator[_Call]:
+        """A call opened in the store for `asked`, and closed when the block ends, however it ends."""
+        now, lasts = self._clock(), self._settings.call_lasts
+        call_id = await self._store.run(
+            calls.open_call, asked.caller, instance=asked.hosted.name, acts=asked.acts, lasts=lasts, now=now, tool=asked.tool
+        )
+        claims = assertion.Claims(
+            caller=asked.caller,
+            instance=asked.hosted.name,
+            method=asked.method,
+            path=asked.path,
+            query=asked.query,
+            body_sha256=asked.body_sha256,
+            call_id=call_id,
+            expires_at=int((now + lasts).timestamp()),
+            acts=asked.acts,
+        )
+        call = _Call(call_id, assertion.write(claims, asked.hosted.key, self._deployment_key))
+        try:
+            yield call
+        finally:
+            with anyio.CancelScope(shield=True):
+                outcome, reason = call.outcome
+                await self._store.run(calls.close_call, call_id, outcome=outcome, reason=reason, now=self._clock())
+
+    async def _ask(self, asked: _Asked, header: str, send: Send) -> None:
+        """Ask the plugin's application, with the signed header and with nothing of the request's own scope."""
+        asked.body.seek(0, 2)
+        length = asked.body.tell()
+        asked.body.seek(0)
+        done = False
+
+        async def receive() -> Message:
+            nonlocal done
+            if done:
+                await anyio.sleep_forever()
+            chunk = asked.body.read(CHUNK_BYTES)
+            done = asked.body.tell() >= length
+            return {"type": "http.request", "body": chunk, "more_body": not done}
+
+        scope: Scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": asked.around["http_version"],
+            "method": asked.method,
+            "scheme": asked.around["scheme"],
+            "path": asked.path,
+            "raw_path": asked.path.encode("utf-8", "replace"),
+            "query_string": asked.query.encode("latin-1"),
+            "root_path": asked.around.get("root_path", ""),
+            "headers": [
+                *asked.headers,
+                (b"content-length", str(length).encode()),
+                (assertion.HEADER.lower().encode(), header.encode("ascii")),
+            ],
+            "client": None,
+            "server": asked.around["server"],
+            "state": {},
+            "extensions": {},
+        }
+        await asked.hosted.app(scope, receive, send)
+
+
+@dataclass
+class _Call:
+    """A call that is open: its id, its signed header, and what came of it, as far as is known."""
+
+    call_id: str
+    header: str
+    outcome: tuple[str | None, str | None] = (None, None)
+
+
+class _TooLong(Exception):  # noqa: N818  a no, not a fault
+    """An answer longer than is passed on."""
+
+
+def _declaration(pages: Pages, path: str, method: str) -> Declaration | None:
+    wanted = "GET" if method == "HEAD" else method
+    return next((each for each in pages.declared if each.kind != "tool" and each.path == path and wanted in each.methods), None)
+
+
+def _outcome_in(status: int, kind: str, body: bytes) -> dict[str, Any]:
+    """The outcome object a plugin answered; a refusal that says so where it answered something else."""
+    said: Any = None
+    if kind.partition(";")[0].strip() == "application/json":
+        with suppress(ValueError):
+            said = json.loads(body)
+    if isinstance(said, dict) and said.get("outcome") in ("made", "unchanged", "refused", "prepared"):
+        return said
+    return refused(
+        "untyped",
+        f"The plugin answered {status} with {kind.partition(';')[0][:60] or 'no content type'}, and a tool answers typed data; "
+        "what it said is not passed on.",
+    )
+
+
+def _perhaps_made(asked: _Asked, said: str) -> str:
+    return f"{said} The act may have been made or not: read before you call it again." if asked.acts else said

@@ -1,0 +1,285 @@
+"""Signing in and out in a browser: the session's cookie, and the pages that set it and take it away.
+
+A sign-in name and a password, or a one-time link, come in; a cookie leaves that names a session and says nothing else. Whose
+session it is, and whether it still stands, `identity` says, anew with each request.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from meridian.deployment import identity
+from meridian.deployment.confining import is_of_this_site
+from meridian.deployment.drawing import Drawing, origin_of
+from meridian.deployment.gateway import Refused
+from meridian.deployment.identity import Person
+from meridian.deployment.settings import Settings
+from meridian.deployment.store import Store
+from meridian.errors import Problem, Refusal
+from meridian.pages import assertion
+from meridian.pages.bodies import BadBody, Limits, read_body
+from meridian.records import field, read_form, shape_of
+
+__all__ = ["COOKIE_NAMES", "SigningIn"]
+
+_SESSION: Final = ("__Host-meridian", "meridian")
+_FORM: Final = ("__Host-meridian-form", "meridian-form")
+"""The cookies' names over https and over http; the prefix binds them to this host and to https."""
+
+COOKIE_NAMES: Final = frozenset(_SESSION)
+
+_LIMITS: Final = Limits(body_bytes=16 << 10, fields=20, files=0)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What somebody signs in with."""
+
+    sign_in_name: str = field(title="Name", max_length=200)
+    password: str = field(secret=True, max_length=256)
+
+
+@dataclass(frozen=True)
+class FirstAdmin:
+    """Who the first deployment admin is."""
+
+    sign_in_name: str = field(title="Sign-in name", description="What you type to sign in.", max_length=200)
+    display_name: str = field(title="Your name", description="What others see.", max_length=200)
+    password: str = field(secret=True, description="10 to 256 characters.", max_length=256)
+
+
+class SigningIn:
+    """The pages by which a person signs in and out. `form_key` makes the tokens of their forms."""
+
+    def __init__(
+        self, store: Store, drawing: Drawing, *, settings: Settings, form_key: bytes, clock: Callable[[], datetime]
+    ) -> None:
+        self._store = store
+        self._drawing = drawing
+        self._settings = settings
+        self._form_key = form_key
+        self._clock = clock
+
+    def routes(self) -> list[BaseRoute]:
+        """Their addresses."""
+        return [
+            Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
+            Route("/sign-in/{token}", self._by_link, methods=["GET", "POST"]),
+            Route("/first-admin/{token}", self._first_admin, methods=["GET", "POST"]),
+            Route("/sign-out", self._sign_out, methods=["GET", "POST"]),
+        ]
+
+    async def who(self, request: Request) -> Person | None:
+        """The person whose session the request carries; None where it carries none that stands."""
+        token = _cookie(request, _SESSION)
+        if not token:
+            return None
+        settings = self._settings
+        session = await self._store.run(
+            identity.read_session, token, now=self._clock(), idle=settings.session_idle, lasts=settings.session_lasts
+        )
+        return None if session is None else session.person
+
+    def token_for(self, request: Request) -> tuple[str, str]:
+        """A browser's secret for forms outside any plugin (new where it has none), and a token that goes with it."""
+        nonce = _cookie(request, _FORM) or secrets.token_urlsafe(24)
+        return nonce, assertion.form_token(self._form_key, nonce, "sign-in", "read")
+
+    def keep(self, request: Request, response: Response, nonce: str) -> Response:
+        """The response, with the browser's secret for forms in its cookie."""
+        _set(request, response, _FORM, nonce)
+        return response
+
+    async def _sign_in(self, request: Request) -> Response:
+        back = _own_address(request.query_params.get("next", "/"))
+        if request.method != "POST":
+            if await self.who(request) is not None:
+                return _to(back)
+            return self._ask(request, back)
+        pairs = await self._posted(request)
+        back = _own_address(dict(pairs).get("next", "/"))
+        reading = read_form(_CREDENTIALS, [pair for pair in pairs if pair[0] not in _OWN])
+        if reading.record is None or reading.problems:
+            return self._ask(request, back, pairs, reading.problems)
+        given = reading.record
+        try:
+            token = await self._store.run(
+                identity.sign_in, given.sign_in_name, given.password, now=self._clock(), lockout=self._settings.lockout
+            )
+        except Refusal as refusal:
+            status_code = 429 if refusal.reason == "locked" else 422
+            return self._ask(request, back, pairs, refusal.fields, refusal.detail, status_code=status_code)
+        return await self._start(request, token, back)
+
+    async def _by_link(self, request: Request) -> Response:
+        token = request.path_params["token"]
+        if request.method == "POST":
+            await self._posted(request)
+        elif not await self._store.run(identity.link_stands, token, "sign-in", now=self._clock()):
+            return self._drawing.words(request, 410, _NO_USE, *_ANOTHER)
+        elif request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or _only_looks(request):
+            form_token = self.token_for(request)
+            form = self._drawing.form(None, action=f"/sign-in/{token}", submit="Sign in", token=form_token[1])
+            page = self._drawing.page(request, "sign-in.html", title="Sign in by this link", form=form)
+            return self.keep(request, page, form_token[0])
+        try:
+            session = await self._store.run(identity.sign_in_by_link, token, now=self._clock())
+        except Refusal as refusal:
+            return self._drawing.words(request, 410, _NO_USE, refusal.detail)
+        return await self._start(request, session, "/")
+
+    async def _first_admin(self, request: Request) -> Response:
+        token = request.path_params["token"]
+        if not await self._store.run(identity.link_stands, token, "first-admin", now=self._clock()):
+            return self._drawing.words(
+                request, 410, _NO_USE, _LAPSED, "While a deployment has no admin, each start of it prints a new link."
+            )
+        if request.method != "POST":
+            return self._ask_first_admin(request, token)
+        pairs = await self._posted(request)
+        reading = read_form(_FIRST_ADMIN, [pair for pair in pairs if pair[0] not in _OWN])
+        if reading.record is None or reading.problems:
+            return self._ask_first_admin(request, token, pairs, reading.problems)
+        given = reading.record
+        try:
+            session = await self._store.run(
+                identity.become_first_admin, token, given.sign_in_name, given.display_name, given.password, now=self._clock()
+            )
+        except Refusal as refusal:
+            return self._ask_first_admin(request, token, pairs, refusal.fields, refusal.detail)
+        return await self._start(request, session, "/")
+
+    async def _sign_out(self, request: Request) -> Response:
+        if request.method == "POST":
+            await self._posted(request)
+            await self._store.run(identity.end_session, _cookie(request, _SESSION))
+            response = _to("/sign-in")
+            _forget(request, response, _SESSION)
+            return response
+        if await self.who(request) is None:
+            return _to("/sign-in")
+        nonce, token = self.token_for(request)
+        form = self._drawing.form(None, action="/sign-out", submit="Sign out", token=token)
+        return self.keep(request, self._drawing.page(request, "sign-in.html", title="Sign out", form=form), nonce)
+
+    def _ask(
+        self,
+        request: Request,
+        back: str,
+        pairs: Sequence[tuple[str, str]] | None = None,
+        problems: Sequence[Problem] = (),
+        detail: str = "",
+        *,
+        status_code: int = 422,
+    ) -> Response:
+        nonce, token = self.token_for(request)
+        form = self._drawing.form(
+            _CREDENTIALS, action="/sign-in", submit="Sign in", token=token, hidden=[("next", back)],
+            pairs=_typed(pairs), problems=problems, detail=detail,
+        )  # fmt: skip
+        failed = pairs is not None
+        page = self._drawing.page(
+            request, "sign-in.html", title="Sign in", form=form, error=failed, status_code=status_code if failed else 200
+        )
+        return self.keep(request, page, nonce)
+
+    def _ask_first_admin(
+        self,
+        request: Request,
+        link: str,
+        pairs: Sequence[tuple[str, str]] | None = None,
+        problems: Sequence[Problem] = (),
+        detail: str = "",
+    ) -> Response:
+        nonce, token = self.token_for(request)
+        form = self._drawing.form(
+            _FIRST_ADMIN, action=f"/first-admin/{link}", submit="Become the deployment's admin", token=token,
+            pairs=_typed(pairs), problems=problems, detail=detail,
+        )  # fmt: skip
+        failed = pairs is not None
+        page = self._drawing.page(
+            request,
+            "sign-in.html",
+            title="The first deployment admin",
+            form=form,
+            error=failed,
+            status_code=422 if failed else 200,
+        )
+        return self.keep(request, page, nonce)
+
+    async def _posted(self, request: Request) -> Sequence[tuple[str, str]]:
+        """What a form of these pages says. Raises Refused where it did not come from one."""
+        if not is_of_this_site(dict(request.headers), origin_of(request)):
+            said = "The form was sent from another site. Open the page here and send it."
+            raise Refused(403, "That came from elsewhere", said)
+        try:
+            body = await read_body(request.stream(), request.headers.get("content-type", ""), _LIMITS)
+        except BadBody as bad:
+            raise Refused(bad.status_code, "That was not taken", bad.detail) from bad
+        nonce = _cookie(request, _FORM)
+        if not nonce or not assertion.check_form_token(body.value("csrf"), self._form_key, nonce, "sign-in", "read"):
+            said = "Open the page again, with cookies allowed, and send the form from there."
+            raise Refused(403, "That form is not yours to send", said)
+        return body.pairs
+
+    async def _start(self, request: Request, session: str, back: str) -> Response:
+        """The way on, with a new session's cookie; the session there was before is over."""
+        before = _cookie(request, _SESSION)
+        if before:
+            await self._store.run(identity.end_session, before)
+        response = _to(back)
+        _set(request, response, _SESSION, session)
+        return response
+
+
+_OWN: Final = frozenset({"csrf", "next"})
+_CREDENTIALS: Final = shape_of(Credentials)
+_FIRST_ADMIN: Final = shape_of(FirstAdmin)
+_NO_USE: Final = "This link is of no more use"
+_LAPSED: Final = "It was used already, or has lapsed."
+_ANOTHER: Final = (
+    _LAPSED,
+    "Sign in by your name and password, or ask a deployment admin for another link.",
+)
+
+
+def _typed(pairs: Sequence[tuple[str, str]] | None) -> Sequence[tuple[str, str]] | None:
+    return None if pairs is None else [pair for pair in pairs if pair[0] not in {"csrf", "next", "password"}]
+
+
+def _only_looks(request: Request) -> bool:
+    """Whether nobody has followed the link yet: a browser fetches it ahead, or somebody asks for its headers."""
+    return request.method == "HEAD" or "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", ""))
+
+
+def _own_address(address: str) -> str:
+    """`address` where it is one of the deployment's own, else the home page."""
+    own = re.fullmatch(r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{0,2000}", address)
+    return address if own else "/"
+
+
+def _to(address: str) -> Response:
+    return RedirectResponse(address, 303, {"cache-control": "no-store"})
+
+
+def _cookie(request: Request, names: tuple[str, str]) -> str:
+    return request.cookies.get(names[request.url.scheme != "https"], "")
+
+
+def _set(request: Request, response: Response, names: tuple[str, str], value: str) -> None:
+    secure = request.url.scheme == "https"
+    response.set_cookie(names[not secure], value, path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def _forget(request: Request, response: Response, names: tuple[str, str]) -> None:
+    secure = request.url.scheme == "https"
+    response.delete_cookie(names[not secure], path="/", secure=secure, httponly=True, samesite="lax")

@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -72,12 +71,6 @@ class Serve(Protocol):
     def __call__(self, *targets: str, data: Path | None = None, options: tuple[str, ...] = ()) -> Running: ...
 
 
-def a_free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def first_line(told: Path, process: subprocess.Popen[bytes], log: Path) -> str:
     """The first whole line written to `told`. Fails with the log where the process ends, or says nothing, before that."""
     until = time.monotonic() + SECONDS_TO_START
@@ -101,7 +94,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     def serve(*targets: str, data: Path | None = None, options: tuple[str, ...] = ()) -> Running:
         told, log = tmp_path / f"serve-{len(started)}.out", tmp_path / f"serve-{len(started)}.log"
         command = [Path(sys.executable).with_name("meridian"), "serve", *targets, "--demo", "--json"]
-        command += ["--data", data or tmp_path / "data", "--port", str(a_free_port()), *options]
+        command += ["--data", data or tmp_path / "data", "--port", "0", *options]
         with told.open("wb") as out, log.open("wb") as errors:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=tmp_path)
         running = Running(json.loads(first_line(told, process, log)), process, log)

@@ -52,7 +52,7 @@ async def confirm_loosely(request: meridian.Request) -> meridian.Response:
     return pages.answer(None, Recorded(request.params.account))
 
 
-@pages.page("/positions", params=Confirmation, answers=Recorded)
+@pages.page("/positions", levels=["read", "write"], params=Confirmation, answers=Recorded)
 async def positions(request: meridian.Request[Confirmation]) -> meridian.Response:
     return pages.answer("positions.html", Recorded(request.params.account))
 
@@ -62,7 +62,7 @@ async def wrong(request: meridian.Request[Recorded]) -> meridian.Response:
     return pages.answer(None, request.params)
 
 
-@pages.route("/silent", levels="write", methods=["POST"], params=Confirmation)  # type: ignore[arg-type]
+@pages.route("/silent", levels="write", methods=["POST"], params=Confirmation)  # type: ignore[type-var]
 async def silent(request: meridian.Request[Confirmation]) -> None:
     """A view answers; one that returns nothing is refused."""
 

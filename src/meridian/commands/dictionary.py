@@ -38,5 +38,11 @@ def dictionary(operation: str) -> Mapping[str, DictionaryEntry]:
     for path, node in paths(shape).items():
         found = shape.at(path)
         if isinstance(found, FieldShape):
-            entries[path] = DictionaryEntry(path, found.title, found.description, MappingProxyType(node))
+            entries[path] = DictionaryEntry(
+                path, found.title or _in_words(found.name), found.description, MappingProxyType(node)
+            )
     return MappingProxyType(entries)
+
+
+def _in_words(name: str) -> str:
+    return name.replace("_", " ").capitalize()

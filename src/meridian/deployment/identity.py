@@ -107,8 +107,7 @@ def add_person(
     """
     hashed = None if password is None else _hash(password)
     made = _named(subject or new_id("P"), sign_in_name, display_name)
-    with store.write() as connection:
-        _add(connection, made, hashed, now)
+    store.rewrite(lambda connection: _add(connection, made, hashed, now))
     return made
 
 

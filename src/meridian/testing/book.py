@@ -93,9 +93,9 @@ class InMemoryBook:
         """The answer to `command`, as a deployment's door answers a plugin. Raises Refusal."""
         return await self._door.send(instance, command, acting_for)
 
-    async def account_sets(self, instance: str, acting_for: str) -> Mapping[str, frozenset[str]]:
-        """The sets of accounts that the header names by digest."""
-        return await self._door.account_sets(instance, acting_for)
+    async def account_sets(self, instance: str | None = None, acting_for: str = "") -> Mapping[str, frozenset[str]]:
+        """The sets of accounts that the header names by digest; as a handle is asked, without the instance, too."""
+        return await self._door.account_sets(self._instance_of(acting_for) if instance is None else instance, acting_for)
 
     async def record_opening_balance(self, command: RecordOpeningBalance, *, acting_for: str) -> Entry:
         """Record the balance for the caller of `acting_for`; the same one again answers `unchanged`. Raises Refusal."""

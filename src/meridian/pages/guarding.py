@@ -10,11 +10,23 @@ from collections.abc import Iterable
 
 from starlette.datastructures import Headers
 
-from meridian.callers import Caller, Level
+from meridian.callers import LEVELS, Caller, Holdings, Level, cut
 from meridian.pages.assertion import Claims, check_form_token
 from meridian.pages.declaring import Declaration
+from meridian.pages.tools import Tool
 
-__all__ = ["FORM_TOKEN_HEADER", "NotServed", "guard_caller", "guard_form", "guard_tool", "serves"]
+__all__ = [
+    "FORM_TOKEN_HEADER",
+    "NotServed",
+    "guard_caller",
+    "guard_form",
+    "guard_tool",
+    "not_reached",
+    "opening",
+    "serves",
+    "words_of",
+    "words_of_holdings",
+]
 
 FORM_TOKEN_HEADER = "Meridian-Form-Token"  # noqa: S105  the header's name, not a token
 
@@ -58,7 +70,35 @@ def guard_form(claims: Claims, headers: Headers, token: str, instance_key: bytes
         raise NotServed("The form's token is missing or is not yours. Open the page again and send the form from there.")
 
 
-def words_of(declaration: Declaration) -> str:
+def opening(tool: Tool, holdings: Holdings) -> Level | None:
+    """The level a call of `tool` opens at: the highest that it serves and that is held on one of its roles, write before read
+    before admin; None where there is none."""
+    for level in LEVELS:
+        if level in tool.levels:
+            carried = cut(holdings, level)
+            if any(role in carried and level in carried[role].levels for role in tool.roles):
+                return level
+    return None
+
+
+def not_reached(name: str, tool: Tool, holdings: Holdings) -> str:
+    """Why the tool that the surface names `name` is not served to someone of `holdings`: the roles it serves, and what they
+    hold on each."""
+    return f"{name} serves {words_of(tool)}; you hold {words_of_holdings(holdings)}."
+
+
+def words_of_holdings(holdings: Holdings) -> str:
+    """What is held on each role, in words: `write on operations, admin on custody`; `nothing here` where nothing is."""
+    said = [
+        _on(level, role)
+        for role, held in sorted(holdings.items())
+        for level in LEVELS
+        if level in held.levels and not (level == "read" and "write" in held.levels)
+    ]
+    return ", ".join(said) or "nothing here"
+
+
+def words_of(declaration: Declaration | Tool) -> str:
     """The levels and roles that a declaration serves, in words: `write on operations or custody`."""
     levels = " or ".join(declaration.levels)
     roles = " or ".join(role for role in declaration.roles if role)

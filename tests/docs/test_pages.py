@@ -11,7 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from sybil.document import Document
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
@@ -19,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 FOUND = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = {page.relative_to(ROOT).with_suffix("").as_posix(): page for page in FOUND}
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+BALANCE = {"account": "A-1", "ticker": "ACME", "as_of": "2026-01-31", "reason": "Checked.", "lots": [{"quantity": "12.50"}]}
 
 every_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
 
@@ -59,9 +64,27 @@ def test_a_page_links_only_to_what_is_there(page: Path):
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 
-def test_the_first_page_ends_in_a_working_plugin(tmp_path: Path, serve: Any):
+def test_the_first_page_ends_in_a_working_plugin(tmp_path: Path, serve: Any, within: Any):
     write_files(PAGES["docs/index"], tmp_path)
     running = serve("lots:pages")
-    with urllib.request.urlopen(f"{running.url}/sign-in") as answered:
-        assert answered.status == 200
-    running.end()
+    writer = running.people["demo-writer"]
+
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    browser.open(writer["sign_in_url"]).close()
+    with browser.open(f"{running.url}/lots/open/") as page:
+        drawn = re.findall(r'name="([a-z][^"]*)"', page.read().decode())
+    assert {"account", "ticker", "as_of", "reason", "lots[0].quantity", "lots[0].cost", "lots[0].acquired"} <= set(drawn)
+
+    async def record_as_an_agent() -> tuple[set[str], Any]:
+        headers = {"Authorization": f"Bearer {writer['client_token']}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(running.mcp_url, http_client=http)) as client,
+        ):
+            offered = await client.list_tools()
+            answered = await client.call_tool("lots__confirm_lots", BALANCE)
+            return {tool.name for tool in offered.tools}, answered.structured_content
+
+    offered, answered = within(record_as_an_agent)
+    assert {name for name in offered if name.startswith("lots__")} == {"lots__confirm_lots", "lots__list_positions"}
+    assert (answered["outcome"], answered["data"]["account"], answered["data"]["client_name"]) == ("made", "A-1", "Demo client")

@@ -79,9 +79,9 @@ def test_guesses_made_at_once_are_no_more_than_guesses_made_in_turn(store, write
     assert (answers.count("wrong"), answers.count("locked")) == (5, 7)
 
 
-def test_tries_are_forgotten_after_a_day_so_that_they_do_not_pile_up(store, writer, now):
+def test_tries_are_forgotten_after_an_hour_so_that_they_do_not_pile_up(store, writer, now):
     refused(identity.sign_in, store, "nobody", "not the password", now=now)
-    refused(identity.sign_in, store, "somebody", "not the password", now=now + timedelta(days=2))
+    refused(identity.sign_in, store, "somebody", "not the password", now=now + timedelta(minutes=61))
     with store.read() as connection:
         assert len(connection.execute(select(sign_in_tries)).all()) == 1
 

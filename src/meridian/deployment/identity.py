@@ -63,7 +63,7 @@ LINK_LASTS: Final = timedelta(hours=24)
 _SHORTEST_PASSWORD: Final = 10
 _LONGEST_PASSWORD: Final = 256
 _LONGEST_NAME: Final = 200
-_TRIES_KEPT: Final = timedelta(days=1)
+_TRIES_KEPT: Final = timedelta(hours=1)
 _SEEN_ANEW_AFTER: Final = timedelta(minutes=1)
 _WRONG: Final = "That name and password do not go together."
 _SPENT: Final = "This link was used already, or has lapsed. Ask for another."

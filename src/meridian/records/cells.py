@@ -66,11 +66,13 @@ UNREAD: Final = Unreadable()
 
 
 class Found:
-    """What one reading found: its problems, and how many; how it reads; and how many members its JSON objects had."""
+    """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; and
+    whether a list was too long to be looked at (`bulky`)."""
 
     count = 0
     members = 0
     guesses = 0
+    bulky = False
     lenient = False
     query = False
     zones: dict[tuple[int, Step], str] | None = None
@@ -413,26 +415,16 @@ def _another_kind(cell: Cell, came: object) -> str:
     if isinstance(cell.kind, DecimalKind) and isinstance(came, int | float) and not isinstance(came, bool):
         return f"{quoted(cell, came)} is a JSON number, which is not exact; write it as a text, in quotes"
     if isinstance(cell.kind, Integer) and isinstance(came, str):
-        return f"{quoted(cell, came)} is a text; write {wanted(cell)} without quotes"
+        return f"{quoted(cell, came)} is a text; write {wanted(cell)}, without quotes"
     if isinstance(came, str) and isinstance(cell.kind, RecordKind | Rows | Mapping | JsonObject):
         return f"{quoted(cell, came)} is a text; write {wanted(cell)} itself, not as a text"
     if came is None:
         return f"null is not allowed here; write {wanted(cell)}"
-    kind = "" if isinstance(came, list | dict) else f", {_kind_of(came)},"
+    if isinstance(cell.kind, Integer) and isinstance(came, float):
+        return f"{quoted(cell, came)} is not whole; write {wanted(cell)}"
     if isinstance(cell.kind, Text):
-        return f"{quoted(cell, came)}{kind} is no text; write {wanted(cell)} in quotes"
-    return f"{quoted(cell, came)}{kind} is not it; write {wanted(cell)}"
-
-
-def _kind_of(came: object) -> str:
-    match came:
-        case bool():
-            return "true or false"
-        case int() | float() | Constant():
-            return "a number"
-        case str():
-            return "a text"
-    return "no JSON"
+        return f"{quoted(cell, came)} is no text; write {wanted(cell)} in quotes"
+    return f"{quoted(cell, came)} will not do; write {wanted(cell)}"
 
 
 def _no_json(came: dict[str, Any], depth: int, found: Found) -> str:
@@ -509,6 +501,7 @@ def missing(cell: Cell, at: At, found: Found) -> Unreadable:
 def wrong_length(cell: Cell, length: int, at: At, found: Found) -> Unreadable:
     """The problem of a list with too few rows or too many."""
     if length > MAX_ROWS:
+        found.bulky = True
         found.add(at, f"{length} rows were given; a list keeps at most {MAX_ROWS}")
     elif cell.max_length is not None and length > cell.max_length:
         found.add(at, f"{length} rows were given; write at most {cell.max_length}")
@@ -572,7 +565,7 @@ def form_cell(cell: Cell, came: object, at: At, found: Found, zone: str | None =
             return UNREAD
         came = came.values[0]
     if not isinstance(came, str):
-        found.add(at, f"{quoted(cell, came)} is not it; write {wanted(cell)}")
+        found.add(at, f"{quoted(cell, came)} will not do; write {wanted(cell)}")
         return UNREAD
     match cell.kind:
         case Integer():
@@ -606,7 +599,7 @@ def _inside(cell: Cell) -> str:
 
 
 def _object(cell: Cell, came: str, depth: int) -> tuple[Any, str]:
-    value, why = parse(came, careful=True)
+    value, why, _ = parse(came, careful=True)
     if why:
         return None, f"{quoted(cell, came)} is no JSON ({why}); write an object"
     if not isinstance(value, dict):
@@ -647,43 +640,55 @@ def _local(cell: Cell, came: str, zone: str | None) -> tuple[Any, str]:
 # ── JSON text ──────────────────────────────────────────────────────────────
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, with what came under a name twice kept as Twice."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: dict[str, list[Any]] = {}
-        for name, value in pairs:
-            seen.setdefault(name, []).append(value)
-        made = {name: values[0] if len(values) == 1 else Twice(values) for name, values in seen.items()}
-    return made
+class _Names:
+    """Makes objects, and notices the names that one has twice; their values are kept as Twice."""
+
+    twice = False
+
+    def made(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            self.twice = True
+            seen: dict[str, list[Any]] = {}
+            for name, value in pairs:
+                seen.setdefault(name, []).append(value)
+            made = {name: values[0] if len(values) == 1 else Twice(values) for name, values in seen.items()}
+        return made
 
 
 def _whole(text: str) -> Any:
     return int(text) if len(text) <= MAX_DIGITS + 1 else Constant(text)
 
 
-quick = json.JSONDecoder(parse_constant=Constant).scan_once  # type: ignore[attr-defined]
-_careful = json.JSONDecoder(parse_constant=Constant, parse_int=_whole, object_pairs_hook=_pairs).scan_once  # type: ignore[attr-defined]
+quick: Final = json.JSONDecoder(parse_constant=Constant).scan_once  # type: ignore[attr-defined]
 _BLANK = " \t\n\r"
 
 
-def parse(text: str, *, careful: bool) -> tuple[Any, str]:
-    """The JSON value of `text`, and why there is none. `careful` keeps names given twice and bounds numbers."""
+def parse(text: str, *, careful: bool) -> tuple[Any, str, bool]:
+    """The JSON value of `text`, why there is none, and whether an object in it has a name twice; that, and a number of too many
+    digits, only a `careful` look tells."""
+    names = _Names()
+    scan = quick
+    if careful:
+        decoder = json.JSONDecoder(parse_constant=Constant, parse_int=_whole, object_pairs_hook=names.made)
+        scan = decoder.scan_once  # type: ignore[attr-defined]
     if text[:1] not in "{[":
         text = text.strip(_BLANK)
     try:
-        value, end = (_careful if careful else quick)(text, 0)
+        value, end = scan(text, 0)
     except StopIteration as stopped:
-        return None, f"a value was expected at character {stopped.value + 1}" if text else "it is empty"
+        why = f"a value was expected at character {stopped.value + 1}" if text else "it is empty"
     except json.JSONDecodeError as wrong:
-        return None, f"{wrong.msg[0].lower()}{wrong.msg[1:]} at character {wrong.pos + 1}"
+        why = f"{wrong.msg[0].lower()}{wrong.msg[1:]} at character {wrong.pos + 1}"
     except RecursionError:
-        return None, f"it nests deeper than {MAX_DEPTH} levels"
-    except ValueError:  # an integer of more digits than Python reads
-        return (None, "a number in it is too long") if careful else parse(text, careful=True)
-    if end != len(text) and text[end:].strip(_BLANK):
-        return None, f"something follows it at character {end + 1}"
-    return value, ""
+        why = f"it nests deeper than {MAX_DEPTH} levels"
+    except ValueError:  # a whole number of more digits than Python reads
+        return (None, "a number in it is too long", False) if careful else parse(text, careful=True)
+    else:
+        if end == len(text) or not text[end:].strip(_BLANK):
+            return value, "", names.twice
+        why = f"something follows it at character {end + 1}"
+    return None, why, False
 
 
 _SPACE_BEFORE_COLON = re.compile(r'"[ \t\n\r]+:').search

@@ -63,7 +63,7 @@ def read_json(shape: Shape[R], body: bytes | str, *, lenient: bool = False) -> R
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(text):
-        value, why = cells.parse(text, careful=False)
+        value, why, _ = cells.parse(text, careful=False)
         if why:
             if text.strip(" \t\r\n"):
                 return Reading(None, (Problem("", f"it is not JSON: {why}; write one object of arguments"),))
@@ -72,12 +72,12 @@ def read_json(shape: Shape[R], body: bytes | str, *, lenient: bool = False) -> R
     if lenient:
         found.lenient = True
     reading = _read(shape, value, found)
-    if found.members != text.count(":") and type(value) is dict and cells.may_repeat(text, found.members):
-        again, why = cells.parse(text, careful=True)
-        if not why and again != value:
+    if found.members != text.count(":") and not found.bulky and cells.may_repeat(text, found.members):
+        value, _, twice = cells.parse(text, careful=True)
+        if twice:
             found = Found()
             found.lenient = lenient
-            return _read(shape, again, found)
+            return _read(shape, value, found)
     return reading
 
 
@@ -148,6 +148,7 @@ def _read_form(shape: Shape[R], form: bytes | Iterable[tuple[str, Any]], found: 
     record = read(put.root, (), found)
     for name, why in put.wrong.items():
         found.add_named(name, why)
+    found.count += put.more
     return Reading(None if record is UNREAD else record, found.all() if found.count else ())
 
 

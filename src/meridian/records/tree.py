@@ -41,6 +41,8 @@ Fields = dict[str, FieldShape]
 _NO_FIELDS: Final[Fields] = {}
 _BOTH: Final = "it was given as a text and by its cells; give the cells alone"
 
+_TOO_HIGH: Final = f"a row's number is at most {MAX_ROWS - 1:,}"
+
 
 def fields_of(shape: Shape[Any]) -> Fields:
     """The fields of `shape` by their names, kept with it."""
@@ -100,13 +102,13 @@ class _Place:
 _IGNORED: Final = _Place()
 _FIELD = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)")
 _ROW = re.compile(r"\[(0|[1-9][0-9]*)\]")
-_LAST_ROW = re.compile(r"(.*)(?:\[|%5B)(0|[1-9][0-9]{0,3})(?:\]|%5D)", re.DOTALL).fullmatch
+_LAST_ROW = re.compile(r"(.*)(?:\[|%5B)(0|[1-9][0-9]*)(?:\]|%5D)", re.DOTALL).fullmatch
 
 
 class Tree:
     """The cells of one form while its pairs are put in their places."""
 
-    __slots__ = ("blanks", "fields", "lists", "lost", "root", "shape", "where", "wrong", "zoned", "zones")
+    __slots__ = ("blanks", "fields", "lists", "lost", "more", "root", "shape", "where", "wrong", "zoned", "zones")
 
     def __init__(self, shape: Shape[Any]) -> None:
         self.shape = shape
@@ -119,6 +121,7 @@ class Tree:
         self.zoned: list[tuple[str, Cells, Cells, Any]] = []
         self.wrong: dict[str, str] = {}
         self.zones: dict[tuple[int, Any], Any] | None = None
+        self.more = 0
 
     # the quick way: a name is where its row is, a dot, and a field
 
@@ -169,7 +172,7 @@ class Tree:
                 if plain and "%" not in name:
                     self.blanks.append((head, last))
                 elif why := self.walk(name, make=False).why:
-                    self.wrong.setdefault(said(name), f"no cell has this name: {why}")
+                    self.no(said(name), f"no cell has this name: {why}")
                 continue
             if not plain or not last.isidentifier() or "%" in head:
                 self.put(name, value)
@@ -206,11 +209,9 @@ class Tree:
                 case Rows(item):
                     step = _ROW.match(name, at)
                     if step is None:
-                        if name[at:] == "[]" and is_plain(item):
-                            return _Place(kind, holder, (key, "[]"))
                         return _Place(why="a row's number was expected, like [0]")
                     if len(step[1]) > 4:
-                        return _Place(why=f"a row's number is at most {MAX_ROWS - 1:,}")
+                        return _Place(why=_TOO_HIGH)
                     kind, key, at = item.kind, int(step[1]), step.end()
                 case Mapping(item):
                     found = _key(name, at)
@@ -222,11 +223,13 @@ class Tree:
                 case _:
                     return _Place(why="it has no parts")
             holder = here
+            if isinstance(kind, Rows) and name[at:] == "[]" and is_plain(kind.item):
+                return _Place(kind, holder, (key, "[]"))
             if isinstance(kind, RecordKind | Rows | Mapping) and at < end and holder is not None:
                 here = holder.get(key)
                 if type(here) is not dict:
                     if here is not None:  # a text under the whole's own name: the cells win, and the text is wrong
-                        self.wrong.setdefault(said(name[:at]), _BOTH)
+                        self.no(said(name[:at]), _BOTH)
                     here = {} if make else None
                     if make:
                         holder[key] = here
@@ -236,23 +239,26 @@ class Tree:
         """The cells of what stands before a last dot, `head` as it was sent."""
         row = self.row(head)
         if row is not None:
-            rows, number, self.fields[head] = row
-            made = rows.get(number)
-            if made is None:
-                made = rows[number] = {}
-            if type(made) is dict:
-                self.where[head] = made
+            rows, number, fields = row
+            if number >= MAX_ROWS:
+                made = self.where[head] = {}
+                self.lost.append((unescape(head), made, _TOO_HIGH))
                 return made
+            held = rows.setdefault(number, {})
+            if type(held) is dict:
+                self.where[head] = held
+                self.fields[head] = fields
+                return held
         name = unescape(head) if "%" in head or "+" in head else head
         place = self.walk(name, make=True)
         made = {}
         if isinstance(place.kind, RecordKind) and place.holder is not None:
-            held = place.holder.get(place.key)
-            if type(held) is dict:
-                made = held
+            there = place.holder.get(place.key)
+            if type(there) is dict:
+                made = there
             else:
-                if held is not None:
-                    self.wrong.setdefault(said(name), _BOTH)
+                if there is not None:
+                    self.no(said(name), _BOTH)
                 place.holder[place.key] = made
             self.fields[head] = fields_of(place.kind.shape)
         elif isinstance(place.kind, DateTime) and place.holder is not None and not isinstance(place.key, tuple):
@@ -272,7 +278,7 @@ class Tree:
             known = self.lists[name]
         except KeyError:
             known = self.lists[name] = self.list(name)
-        return None if known is None else (known[0], int(number), known[1])
+        return None if known is None else (known[0], int(number) if len(number) < 9 else MAX_ROWS, known[1])
 
     def list(self, name: str) -> tuple[Cells, Fields] | None:
         head, _, last = name.rpartition(".")
@@ -289,7 +295,7 @@ class Tree:
         place = self.walk(name, make=True)
         if place.holder is None or place.kind is None:
             if place.why:
-                self.wrong.setdefault(said(name), f"no cell has this name: {place.why}")
+                self.no(said(name), f"no cell has this name: {place.why}")
             return
         if isinstance(place.key, tuple):
             key, what = place.key
@@ -303,7 +309,7 @@ class Tree:
             elif held is None:
                 place.holder[key] = value
             else:
-                self.wrong.setdefault(said(name), "it was given by number too; give one or the other")
+                self.no(said(name), "it was given by number too; give one or the other")
             return
         if place.key in place.holder:
             self.again(place.holder, place.key, value)
@@ -319,11 +325,18 @@ class Tree:
         """A second value under one name."""
         held = holder[key]
         if type(held) is dict or isinstance(held, _Own):
-            self.wrong.setdefault(str(key), _BOTH)
+            self.no(str(key), _BOTH)
         elif isinstance(held, Many):
             held.values.append(value)
         else:
             holder[key] = Many(held, value)
+
+    def no(self, name: str, why: str) -> None:
+        """Note that `name` is wrong. Far past the problems that are named, it is not even remembered."""
+        if len(self.wrong) <= cells.MAX_NAMED:
+            self.wrong.setdefault(name, why)
+        else:
+            self.more += 1
 
     # afterwards
 
@@ -334,13 +347,13 @@ class Tree:
                 if last == "zone":
                     self.zone(holder, key, value)
                 else:
-                    self.wrong.setdefault(said(f"{name}.{last}"), "no cell has this name: it has no parts")
+                    self.no(said(f"{name}.{last}"), "no cell has this name: it has no parts")
         checked: dict[str, tuple[Fields | None, str]] = {}
         for head, last in self.blanks:
             self.blank(head, last, checked)
         for name, made, why in self.lost:
             for last in made:
-                self.wrong.setdefault(said(f"{name}.{last}"), f"no cell has this name: {why}")
+                self.no(said(f"{name}.{last}"), f"no cell has this name: {why}")
 
     def blank(self, head: str, last: str, checked: dict[str, tuple[Fields | None, str]]) -> None:
         """Look at a cell left blank: whether its name leads somewhere, and nothing else was given under it."""
@@ -355,7 +368,7 @@ class Tree:
             if fields is not None:
                 why = self.walk(unescape(f"{head}.{last}" if head else last), make=False).why
             if why:
-                self.wrong.setdefault(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
+                self.no(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
             return
         holder = self.where.get(head)
         if holder is not None and last in holder and not isinstance(field.kind, Boolean | Rows | RecordKind | Mapping):
@@ -365,7 +378,7 @@ class Tree:
         """The fields of a row in which nothing but blank cells was sent, or why there is none."""
         row = self.row(head)
         if row is not None:
-            return row[2], ""
+            return (row[2], "") if row[1] < MAX_ROWS else (None, _TOO_HIGH)
         place = self.walk(unescape(head), make=False)
         if isinstance(place.kind, RecordKind):
             return fields_of(place.kind.shape), ""
@@ -384,6 +397,8 @@ def _key(name: str, at: int) -> tuple[str, int] | None:
             return None
         (key,) = parse_path(end[0])
     except ValueError:
+        return None
+    if isinstance(key, str) and cells.half_a_key(key):
         return None
     return (key, end.end()) if isinstance(key, str) else None
 

@@ -1,0 +1,388 @@
+"""What a record says, as plain frozen values to be read: facts, and tables of rows.
+
+Records enter, of any shape; `Facts` and `Table`s leave, which `meridian/record.html` and `meridian/table.html` write out.
+Amounts stay exact, moments keep theirs beside what a person reads, and what a `secret` field holds never gets here. What
+others wrote goes through `shown`, so that no character works unseen.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import unicodedata
+import zoneinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Literal, TypeAlias
+
+from meridian.records import (
+    Boolean,
+    Cell,
+    Choice,
+    Date,
+    DateTime,
+    DecimalKind,
+    Integer,
+    JsonObject,
+    RecordKind,
+    Rows,
+    Shape,
+    Time,
+    Uuid,
+    shape_of,
+)
+from meridian.records import Mapping as Entries
+
+__all__ = [
+    "Facts",
+    "Heading",
+    "Line",
+    "Link",
+    "Section",
+    "Shown",
+    "Table",
+    "draw_record",
+    "draw_table",
+    "humanised",
+    "inline",
+    "shown",
+]
+
+# ── Words ──────────────────────────────────────────────────────────────────
+
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+"""Letters and marks that look like nothing."""
+
+
+def shown(text: object) -> str:
+    """`text` with every hidden character, and every one that changes the direction of what follows, written as its number.
+
+    A line feed and a tab stay, and so does each space that looks like one.
+
+    >>> shown("pay\\u202egnp.exe")
+    'pay[U+202E]gnp.exe'
+    """
+    said = str(text)
+    if said.isascii() and said.isprintable():
+        return said
+    return "".join(f"[U+{ord(each):04X}]" if _is_hidden(each) else each for each in said)
+
+
+def _is_hidden(character: str) -> bool:
+    if character in "\n\t":
+        return False
+    return (
+        unicodedata.category(character) in _HIDDEN
+        or character in _BLANK
+        or "\ufe00" <= character <= "\ufe0f"
+        or "\U000e0100" <= character <= "\U000e01ef"
+    )
+
+
+def humanised(name: str) -> str:
+    """A field's name as a label: `as_of` is "As of", `entry_id` is "Entry ID".
+
+    >>> humanised("entry_id")
+    'Entry ID'
+    """
+    words = name.replace("_", " ").split()
+    said = " ".join("ID" if word == "id" else "IDs" if word == "ids" else word for word in words)
+    return said[:1].upper() + said[1:] if said else name
+
+
+def inline(label: str) -> str:
+    """A label inside a sentence: "Cost" is "cost", "ISIN" stays."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
+# ── The model ──────────────────────────────────────────────────────────────
+
+Look = Literal["text", "figure", "count", "day", "moment", "code", "flag", "json", "none", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One value as a person reads it. `exact` is a moment's, for a `<time>`; `groups` are a figure's digits by thousands,
+    which are set apart and copied together; `each` are the values of a list."""
+
+    look: Look
+    text: str
+    exact: str = ""
+    groups: tuple[str, ...] = ()
+    each: tuple[Shown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A plain link; `current` where it leads to what is shown already."""
+
+    text: str
+    href: str
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The head of one column. `figure` sets it to the right; `group` is the label of the inner record it belongs to."""
+
+    label: str
+    figure: bool = False
+    group: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a table: a value for each column, tables under it, and the record itself, for a page that adds a cell."""
+
+    cells: tuple[Shown, ...]
+    under: tuple[Table, ...] = ()
+    href: str = ""
+    record: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of data. `empty` says what would be here, and how to begin; `pages` and `filters` are plain links.
+
+    `heads` are the labels over the columns with how many each spans, and empty where no column belongs to an inner record.
+    `actions` heads one more column, which the page fills.
+    """
+
+    caption: str
+    columns: tuple[Heading, ...]
+    lines: tuple[Line, ...]
+    heads: tuple[tuple[str, int], ...] = ()
+    empty: str = ""
+    pages: tuple[Link, ...] = ()
+    filters: tuple[Link, ...] = ()
+    actions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A record inside the record, under its label."""
+
+    label: str
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A record: its single values as label and value, then what has rows or fields of its own."""
+
+    name: str
+    values: tuple[tuple[str, Shown], ...]
+    parts: tuple[Table | Section, ...] = ()
+
+
+# ── Drawing ────────────────────────────────────────────────────────────────
+
+Links: TypeAlias = Iterable[Link | tuple[str, str] | tuple[str, str, bool]]
+
+
+def draw_record(
+    data: object, *, zone: str = "UTC", labels: Mapping[str, str] | None = None, without: Iterable[str] = ()
+) -> Facts:
+    """What the record `data` says; a secret is left out, and so are the fields named in `without`. Moments are told in
+    `zone`, an IANA name."""
+    shape = shape_of(type(data))
+    teller = _Teller(_known_zone(zone), labels or {}, frozenset(without))
+    return teller.facts(shape, data, "")
+
+
+def draw_table(
+    rows: Sequence[object],
+    *,
+    caption: str,
+    shape: Shape[Any] | None = None,
+    columns: Sequence[str] | None = None,
+    empty: str = "Nothing is here yet.",
+    pages: Links = (),
+    filters: Links = (),
+    link: Callable[[Any], str] | None = None,
+    actions: str = "",
+    labels: Mapping[str, str] | None = None,
+    zone: str = "UTC",
+) -> Table:
+    """A table of records of one class, figures to the right.
+
+    `shape` is needed where there may be no rows, to head the columns all the same. `columns` are the paths to show (`account`,
+    `instrument.name`; None: every field). `link` gives the address the first column leads to. `actions` heads a last column
+    that the page fills, row by row.
+    """
+    teller = _Teller(_known_zone(zone), labels or {}, frozenset())
+    of = shape or (shape_of(type(rows[0])) if rows else None)
+    if of is None:
+        return Table(caption, (), (), empty=empty, pages=_links(pages), filters=_links(filters), actions=actions)
+    table = teller.table(of, rows, caption, None if columns is None else tuple(columns), link)
+    return Table(
+        table.caption,
+        table.columns,
+        table.lines,
+        table.heads,
+        empty,
+        _links(pages),
+        _links(filters),
+        actions,
+    )
+
+
+def _links(links: Links) -> tuple[Link, ...]:
+    return tuple(each if isinstance(each, Link) else Link(*each) for each in links)
+
+
+def _known_zone(name: str) -> dt.tzinfo:
+    """The zone called `name`; UTC where none is known by it, since a time must be told in some zone."""
+    try:
+        return dt.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return dt.UTC
+
+
+@dataclass(frozen=True)
+class _Teller:
+    zone: dt.tzinfo
+    labels: Mapping[str, str]
+    without: frozenset[str]
+
+    def facts(self, shape: Shape[Any], data: object, path: str) -> Facts:
+        values: list[tuple[str, Shown]] = []
+        parts: list[Table | Section] = []
+        for each in shape.fields:
+            below = f"{path}.{each.name}" if path else each.name
+            if each.secret or below in self.without:
+                continue
+            value, label = getattr(data, each.name), self.label(each, below, each.name)
+            match each.kind:
+                case RecordKind(inner) if value is not None:
+                    parts.append(Section(label, self.facts(inner, value, below)))
+                case Rows(item) if isinstance(item.kind, RecordKind) and value is not None:
+                    parts.append(self.table(item.kind.shape, value, label, None, None, below))
+                case _:
+                    values.append((label, self.value(each, value)))
+        return Facts(shape.name, tuple(values), tuple(parts))
+
+    def label(self, cell: Cell, path: str, name: str) -> str:
+        return self.labels.get(path) or cell.title or humanised(name)
+
+    def table(
+        self,
+        shape: Shape[Any],
+        rows: Iterable[object],
+        caption: str,
+        columns: tuple[str, ...] | None,
+        link: Callable[[Any], str] | None,
+        path: str = "",
+    ) -> Table:
+        found = [each for each in self.columns(shape, f"{path}[]." if path else "") if columns is None or each[0] in columns]
+        if columns is not None:
+            found.sort(key=lambda each: columns.index(each[0]))
+        single = [each for each in found if not _has_rows(each[1])]
+        nested = [each for each in found if _has_rows(each[1])]
+        lines = []
+        for row in rows:
+            cells = tuple(self.value(cell, _reach(row, at)) for at, cell, _, _ in single)
+            under = tuple(
+                self.table(cell.kind.item.kind.shape, _reach(row, at) or (), label, None, None, f"{path}[].{at}")
+                for at, cell, label, _ in nested
+                if isinstance(cell.kind, Rows) and isinstance(cell.kind.item.kind, RecordKind)
+            )
+            lines.append(Line(cells, under, link(row) if link else "", row))
+        heads = tuple(
+            Heading(label, isinstance(cell.kind, DecimalKind | Integer), group, cell.description)
+            for _, cell, label, group in single
+        )
+        return Table(caption, heads, tuple(lines), _groups(heads))
+
+    def columns(self, shape: Shape[Any], path: str, at: str = "", group: str = "") -> Iterator[tuple[str, Cell, str, str]]:
+        """The path, cell, label and group of each column, inner records laid out flat."""
+        for each in shape.fields:
+            if each.secret:
+                continue
+            below = f"{at}.{each.name}" if at else each.name
+            label = self.label(each, f"{path}{below}", each.name)
+            if isinstance(each.kind, RecordKind):
+                yield from self.columns(each.kind.shape, path, below, f"{group}, {inline(label)}" if group else label)
+            else:
+                yield below, each, label, group
+
+    def value(self, cell: Cell, value: Any) -> Shown:
+        """One value, as a person reads it."""
+        if value is None or value == "":
+            return Shown("none", "—")
+        match cell.kind:
+            case DecimalKind():
+                text = format(value, "f")
+                return Shown("figure", text, groups=_by_thousands(text))
+            case Integer():
+                return Shown("count", str(value))
+            case Boolean():
+                return Shown("flag", "Yes" if value else "No")
+            case DateTime():
+                return self.moment(value)
+            case Date() | Time():
+                return Shown("day", value.isoformat(), value.isoformat())
+            case Uuid():
+                return Shown("code", str(value))
+            case Choice():
+                text = str(value.value if isinstance(value, Enum) else value)
+                return Shown("text", humanised(text) if re.fullmatch(r"[a-z][a-z0-9_]*", text) else shown(text))
+            case JsonObject():
+                return Shown("json", shown(json.dumps(value, ensure_ascii=False, indent=2)))
+            case Rows(item):
+                return Shown("list", "", each=tuple(self.value(item, each) for each in value)) if value else Shown("none", "—")
+            case Entries(item):
+                pairs = [Shown("text", f"{shown(key)}: {self.value(item, each).text}") for key, each in value.items()]
+                return Shown("list", "", each=tuple(pairs)) if pairs else Shown("none", "—")
+            case RecordKind(shape):
+                told = self.facts(shape, value, "")
+                return Shown("text", "; ".join(f"{label}: {each.text}" for label, each in told.values))
+            case _:
+                return Shown("text", shown(value))
+
+    def moment(self, value: dt.datetime) -> Shown:
+        """A moment in the person's zone, to the second where it has one, and exactly as it is."""
+        local = value.astimezone(self.zone)
+        seconds = f":{local:%S}" if local.second else ""
+        return Shown("moment", f"{local:%Y-%m-%d %H:%M}{seconds} {local.tzname() or ''}".strip(), value.isoformat())
+
+
+def _has_rows(cell: Cell) -> bool:
+    return isinstance(cell.kind, Rows) and isinstance(cell.kind.item.kind, RecordKind)
+
+
+def _reach(record: Any, path: str) -> Any:
+    for name in path.split("."):
+        record = getattr(record, name) if record is not None else None
+    return record
+
+
+def _groups(columns: tuple[Heading, ...]) -> tuple[tuple[str, int], ...]:
+    if not any(column.group for column in columns):
+        return ()
+    heads: list[tuple[str, int]] = []
+    for column in columns:
+        if heads and column.group and heads[-1][0] == column.group:
+            heads[-1] = (column.group, heads[-1][1] + 1)
+        else:
+            heads.append((column.group, 1))
+    return tuple(heads)
+
+
+def _by_thousands(text: str) -> tuple[str, ...]:
+    """The digits of a number in threes, the fraction with the last of them; together they are the number.
+
+    >>> _by_thousands("-1234567.125")
+    ('-1', '234', '567.125')
+    """
+    whole, point, rest = text.partition(".")
+    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    first = len(digits) % 3 or 3
+    groups = [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]
+    groups[0] = sign + groups[0]
+    groups[-1] += point + rest
+    return tuple(groups)

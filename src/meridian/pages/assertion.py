@@ -238,4 +238,3 @@ def _hear(said: Any, sets: Mapping[str, frozenset[str]]) -> Accounts:
     if said == "*":
         return Accounts(all=True)
     return Accounts(sets[said["digest"]] if isinstance(said, dict) else frozenset(said))
-

@@ -183,9 +183,7 @@ class Pages:
         self._settled: tuple[Declaration, ...] | None = None
 
     @overload
-    def page(
-        self, path: str, *, levels: Levels, params: type[R], **options: Unpack[RouteOptions]
-    ) -> Register[R]: ...
+    def page(self, path: str, *, levels: Levels, params: type[R], **options: Unpack[RouteOptions]) -> Register[R]: ...
     @overload
     def page(self, path: str, *, levels: Levels, params: None = None, **options: Unpack[RouteOptions]) -> Register[Any]: ...
     def page(
@@ -349,9 +347,13 @@ def _declaration(
     offered = options.get("tool", shape is not None or ("answers" in options and verbs == ("GET",)) or kind == "tool")
     why = options.get("why", "")
     if "tool" in options and not options["tool"] and not why.strip():
-        raise DeclarationError(f'{where}: tool=False keeps it from agents; say why to a colleague, why="a file the person chooses"')
+        raise DeclarationError(
+            f'{where}: tool=False keeps it from agents; say why to a colleague, why="a file the person chooses"'
+        )
     if why and offered:
-        raise DeclarationError(f"{where}: why= says why agents are not offered it, and they are; add tool=False or take why= out")
+        raise DeclarationError(
+            f"{where}: why= says why agents are not offered it, and they are; add tool=False or take why= out"
+        )
     if options.get("tool") and shape is None and "answers" not in options:
         raise DeclarationError(f"{where}: tool=True, and there is no record to ask for; declare its inputs with params=")
     if reads:
@@ -412,7 +414,9 @@ def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration,
         if each.kind != "tool":
             for method in each.methods:
                 if (each.path, method) in taken:
-                    raise DeclarationError(f"{method} {each.path} is declared twice, by {taken[each.path, method].name} and {each.name}")
+                    raise DeclarationError(
+                        f"{method} {each.path} is declared twice, by {taken[each.path, method].name} and {each.name}"
+                    )
                 taken[each.path, method] = each
     settled: list[Declaration] = []
     replaced: dict[int, Declaration] = {}
@@ -425,7 +429,9 @@ def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration,
             each = _standing_in(each, route)
         settled.append(each)
     settled = [
-        replace(each, offered=False, why=each.why or f"{replaced[id(was)].name} stands in for it") if id(was) in replaced else each
+        replace(each, offered=False, why=each.why or f"{replaced[id(was)].name} stands in for it")
+        if id(was) in replaced
+        else each
         for each, was in zip(settled, declared, strict=True)
     ]
     _check_names(settled)
@@ -458,7 +464,9 @@ def _standing_in(tool: Declaration, route: Declaration) -> Declaration:
     for said, mine, theirs in (("levels", tool.levels, route.levels), ("roles", tool.roles, route.roles)):
         more = [each for each in mine if theirs and each not in theirs]
         if more:
-            raise DeclarationError(f"{tool.name}: {said}={list(mine)} adds {more[0]} to what {route} serves; it may serve fewer")
+            raise DeclarationError(
+                f"{tool.name}: {said}={list(mine)} adds {more[0]} to what {route} serves; it may serve fewer"
+            )
     method = tool.methods[0] if tool.methods else route.method
     return replace(
         tool,
@@ -533,7 +541,9 @@ def _methods(where: str, methods: Sequence[str], kind: str) -> tuple[str, ...]:
 def _reads(where: str, methods: tuple[str, ...], said: bool | None) -> bool:
     only_get = methods == ("GET",)
     if only_get and said is False:
-        raise DeclarationError(f'{where}: reads=False, and a GET changes nothing; serve what changes something by methods=["POST"]')
+        raise DeclarationError(
+            f'{where}: reads=False, and a GET changes nothing; serve what changes something by methods=["POST"]'
+        )
     return bool(said) or only_get
 
 
@@ -541,9 +551,13 @@ def _levels(where: str, levels: Levels, kind: str) -> tuple[Level, ...]:
     named: tuple[Level, ...] = (levels,) if isinstance(levels, str) else tuple(levels)
     for level in named:
         if level not in LEVELS:
-            raise DeclarationError(f"{where}: {level!r} is no level; a route serves read, write or admin{_near(str(level), LEVELS)}")
+            raise DeclarationError(
+                f"{where}: {level!r} is no level; a route serves read, write or admin{_near(str(level), LEVELS)}"
+            )
     if not named and kind != "tool":
-        raise DeclarationError(f'{where}: levels is empty, so that nobody could ask; write levels="write" or levels=["read", "write"]')
+        raise DeclarationError(
+            f'{where}: levels is empty, so that nobody could ask; write levels="write" or levels=["read", "write"]'
+        )
     return tuple(level for level in LEVELS if level in named)
 
 
@@ -565,7 +579,9 @@ def _paths(where: str, shape: Shape[Any] | None, accounts: Sequence[str]) -> tup
     for path in accounts:
         if shape is None or shape.at(path) is None:
             name = shape.name if shape else "its record"
-            raise DeclarationError(f"{where}: accounts names {path!r}, which {name} lacks; rows are written positions[].account")
+            raise DeclarationError(
+                f"{where}: accounts names {path!r}, which {name} lacks; rows are written positions[].account"
+            )
     return tuple(accounts)
 
 

@@ -122,7 +122,9 @@ class _Drawing:
         return [
             (each.title, self.request.link(each.path), each.path == here)
             for each in self.kit.pages.declared
-            if each.kind == "page" and caller.level in each.levels and any(caller.level_for(r) in each.levels for r in each.roles)
+            if each.kind == "page"
+            and caller.level in each.levels
+            and any(caller.level_for(r) in each.levels for r in each.roles)
         ]
 
     def form(
@@ -204,5 +206,3 @@ def _script_safe(data: Mapping[str, Any]) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-

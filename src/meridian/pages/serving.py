@@ -146,7 +146,9 @@ class Served:
             limits = Limits(asked.declaration.max_body_bytes or self.pages.max_body_bytes)
             asked.body = await read_body(_chunks(receive), headers.get("content-type", ""), limits)
             if asked.body.sha256 and asked.body.sha256 != claims.body_sha256:
-                return Response("The body is not the one that was signed for.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain")
+                return Response(
+                    "The body is not the one that was signed for.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain"
+                )
             return await self._let_in(asked)
         except BadBody as bad:
             return self._refuse(asked, bad.status_code, "bad_body", bad.detail)
@@ -307,7 +309,9 @@ class Served:
             return _carry(given, response)
         if asked.by_tool:
             what = "a page of HTML" if isinstance(given, Response) else f"a {type(given).__name__}"
-            log.error("%s: %s answered a tool call with %s; give back pages.answer(template, data)", self.instance, declaration, what)
+            log.error(
+                "%s: %s answered a tool call with %s; give back pages.answer(template, data)", self.instance, declaration, what
+            )
             detail = f"The plugin answered with {what} and no typed data, which is not passed on."
             return self._refuse(asked, HTTPStatus.INTERNAL_SERVER_ERROR, "untyped", detail)
         if isinstance(given, Page):
@@ -373,7 +377,12 @@ class Served:
             return None
         path, _, query = asked.body.value("meridian.page").partition("?")
         again = replace(
-            asked, declaration=page, path=page.path, method="GET", query=query if path == page.path else "", body=Body("none", "")
+            asked,
+            declaration=page,
+            path=page.path,
+            method="GET",
+            query=query if path == page.path else "",
+            body=Body("none", ""),
         )
         again.reading = None if page.shape is None else read_query(page.shape, again.query.encode("utf-8", "replace"))
         request = self._request(again)
@@ -414,9 +423,7 @@ class Served:
         )
         return Response(html, status_code, media_type="text/html")
 
-    def _words(
-        self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()
-    ) -> Response:
+    def _words(self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()) -> Response:
         page = None if asked.declaration is _NOWHERE else self.pages.page_of(asked.declaration)
         back = page if page is not None and serves(page, asked.claims.caller) else None
         context = {
@@ -486,7 +493,9 @@ def _misplaced(asked: _Asked) -> list[Problem]:
         except ValueError:
             continue
         if shape is not None and steps and shape.field(str(steps[0])) is not None:
-            found.append(Problem(name, f"a file came, {json.dumps(str(upload.filename)[:60])}, where a value is written; write it"))
+            found.append(
+                Problem(name, f"a file came, {json.dumps(str(upload.filename)[:60])}, where a value is written; write it")
+            )
     return found
 
 
@@ -522,4 +531,3 @@ def _without_body(send: Send) -> Send:
         await send(message)
 
     return bare
-

@@ -289,10 +289,8 @@ class Pages:
         """The page that a route's form stands on: the one named by `made_on`, else the one at its path, else the longest page
         path it is under; None where there is none."""
         pages = {each.path: each for each in self.settle() if each.kind == "page"}
-        if declaration.made_on:
-            return pages[declaration.made_on]
-        under = [p for p in pages if p == declaration.path or (p != "/" and declaration.path.startswith(f"{p}/"))]
-        return pages[max(under, key=len)] if under else None
+        path = declaration.made_on or _page_over(declaration.path, pages)
+        return None if path is None else pages[path]
 
     def settle(self) -> tuple[Declaration, ...]:
         """Check what holds between routes, once; after that nothing more can be declared. Raises DeclarationError."""
@@ -443,7 +441,21 @@ def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration,
                 f'{each}: made_on={each.made_on!r} names no page{_near(each.made_on, paths)}; "" names the dashboard\'s Inbox'
             )
     held = tuple(pages.roles) or ("",)
-    return tuple(replace(each, roles=each.roles or held) for each in settled)
+    tabs = [each.path for each in settled if each.kind == "page"]
+    return tuple(
+        replace(
+            each,
+            roles=each.roles or held,
+            made_on=_page_over(each.path, tabs) if each.made_on is None and not each.reads else each.made_on,
+        )
+        for each in settled
+    )
+
+
+def _page_over(path: str, pages: Iterable[str]) -> str | None:
+    """The page at `path`, else the longest page path it is under, never "/" alone; None where there is none."""
+    over = [page for page in pages if page == path or (page != "/" and path.startswith(f"{page}/"))]
+    return max(over, key=len, default=None)
 
 
 def _route_of(tool: Declaration, taken: Mapping[tuple[str, str], Declaration]) -> Declaration:

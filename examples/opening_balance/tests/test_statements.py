@@ -28,7 +28,7 @@ NEWFILEUID:NONE
 
 """
 
-COSTS = Note("costs", "A statement gives market values, not what was paid; fill in the costs that you know.")
+COSTS = Note("Costs", "A statement gives market values, not what was paid; fill in the costs that you know.")
 
 
 def statement(positions: str, *, day: str = "20250630", securities: str = "") -> bytes:
@@ -98,14 +98,14 @@ def test_every_statement_of_a_file_is_read() -> None:
 
 def test_what_a_statement_does_not_say_exactly_is_said_of_its_position() -> None:
     assert read_statements(TWO_ACCOUNTS).statements[1].notes == [
-        Note("position 1, TICKER SMPL", "It is a short position: -5 is owed, not held. Check that this is meant."),
+        Note("Position 1, TICKER SMPL", "It is a short position: -5 is owed, not held. Check that this is meant."),
         Note(
-            "position 2, TICKER ODD",
+            "Position 2, TICKER ODD",
             'Its units, "0.123456789", have more than 8 decimal places, so it is left out.',
             left_out=True,
         ),
-        Note("position 3, TICKER MANY", 'The comma in its units, "1,5", is read as the decimal mark, as OFX has it.'),
-        Note("position 4, without an identifier", "Nothing identifies it, so it is left out.", left_out=True),
+        Note("Position 3, TICKER MANY", 'The comma in its units, "1,5", is read as the decimal mark, as OFX has it.'),
+        Note("Position 4, without an identifier", "Nothing identifies it, so it is left out.", left_out=True),
         COSTS,
     ]
 

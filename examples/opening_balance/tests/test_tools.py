@@ -145,8 +145,8 @@ def test_a_statements_text_becomes_positions_that_the_check_takes(client: PageCl
     first, second = read.data["statements"]
     assert (read.outcome, first["account_number"], first["as_of"]) == ("unchanged", "A-1", "2024-12-31")
     assert [note["about"] for note in second["notes"] if note["left_out"]] == [
-        "position 2, TICKER ODD",
-        "position 4, without an identifier",
+        "Position 2, TICKER ODD",
+        "Position 4, without an identifier",
     ]
     for statement in (first, second):
         draft = {key: statement[key] for key in ("as_of", "positions")} | {"account": "A-2", "reason": "As the statement says."}

@@ -42,7 +42,7 @@ class Draft:
     """An opening balance as somebody means to record it."""
 
     account: str = meridian.field(
-        description="The ID of the account in this deployment, which may not be the broker's number.",
+        description="The ID of the account here, which may not be its number at the broker.",
         min_length=1,
         max_length=64,
     )
@@ -104,7 +104,7 @@ class StatementText:
 class Note:
     """Something in a statement that a person should know before relying on what was read."""
 
-    about: str = meridian.field(description="What it is about, such as position 3, CUSIP 123456789.")
+    about: str = meridian.field(description="What it is about, such as Position 3, CUSIP 123456789.")
     message: str = meridian.field(description="What was found, and what was done about it.")
     left_out: bool = meridian.field(default=False, description="Whether the position is not among those that were read.")
 

@@ -51,7 +51,7 @@ def read_statements(source: bytes | str) -> StatementFile:
     try:
         root = _tree(source)
     except _NotOFXError as why:
-        return StatementFile([], [Note("the file", str(why))])
+        return StatementFile([], [Note("The file", str(why))])
     return _statements(root)
 
 
@@ -173,15 +173,15 @@ def _statements(root: Element) -> StatementFile:
     securities = _Securities(root)
     answers = root.findall("./INVSTMTMSGSRSV1/INVSTMTTRNRS")
     for number, answer in enumerate(answers[:MAX_STATEMENTS], 1):
-        where = f"statement {number}" if len(answers) > 1 else "the statement"
+        where = f"Statement {number}" if len(answers) > 1 else "The statement"
         try:
             statements.append(_statement(number, answer, securities))
         except _LeftOutError as why:
             notes.append(Note(where, str(why)))
     if len(answers) > MAX_STATEMENTS:
-        notes.append(Note("the file", f"It holds {len(answers):,} statements; the first {MAX_STATEMENTS} were read."))
+        notes.append(Note("The file", f"It holds {len(answers):,} statements; the first {MAX_STATEMENTS} were read."))
     if not answers:
-        notes.append(Note("the file", "It holds no investment statement; a bank or card statement has no positions to record."))
+        notes.append(Note("The file", "It holds no investment statement; a bank or card statement has no positions to record."))
     return StatementFile(statements, notes)
 
 
@@ -244,7 +244,7 @@ def _positions(statement: Element, securities: _Securities) -> tuple[list[Positi
     notes: list[Note] = []
     for number, element in enumerate(held, 1):
         security = _security(element)
-        about = f"position {number}, {' '.join(security).strip()[:80] or 'without an identifier'}"
+        about = f"Position {number}, {' '.join(security).strip()[:80] or 'without an identifier'}"
         try:
             lot = _lot(element, about, notes)
             if security in read:
@@ -259,9 +259,9 @@ def _positions(statement: Element, securities: _Securities) -> tuple[list[Positi
         if average:
             notes.append(Note(about, f"It says an average cost of {_quoted(average)}, which may be of a unit or of the whole."))
     if not held:
-        notes.append(Note("the statement", "It lists no positions."))
+        notes.append(Note("The statement", "It lists no positions."))
     if read:
-        notes.append(Note("costs", "A statement gives market values, not what was paid; fill in the costs that you know."))
+        notes.append(Note("Costs", "A statement gives market values, not what was paid; fill in the costs that you know."))
     return list(read.values()), notes
 
 

@@ -257,15 +257,16 @@ async def positions(request: meridian.Request[Account]) -> meridian.Response:
     """List what an account holds by its latest opening balance."""
     header = request.caller.header
     if request.reading.record is None and not request.param_errors:  # opened as a tab: no account was asked about yet
-        listed = await request.plugin.list_accounts(acting_for=header)
+        reached = await request.plugin.list_accounts(acting_for=header)
         return pages.render(
             "accounts.html",
-            accounts=listed.accounts,
+            accounts=reached.accounts,
             to_positions=lambda account: request.path_for("/positions", account=account.id),
         )
     held = await request.plugin.list_positions(ListPositions(request.params.account), acting_for=header)
-    entries = await request.plugin.list_entries(ListEntries(request.params.account), acting_for=header)
-    return pages.answer("positions.html", held, held=held, entries=entries.entries)
+    listed = await request.plugin.list_entries(ListEntries(request.params.account), acting_for=header)
+    recorded = next((entry for entry in listed.entries if entry.entry_id == request.query.get("entry")), None)
+    return pages.answer("positions.html", held, held=held, entries=listed.entries, recorded=recorded)
 
 
 # About ---------------------------------------------------------------------------------------------------------------------

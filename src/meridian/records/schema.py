@@ -247,7 +247,7 @@ def _in_words(cell: Cell) -> str:
             return f"a whole number{_comma(_one_of(cell) or _range(cell))}"
         case DecimalKind():
             places = (
-                "" if cell.places is None else f"at most {cell.places} places after the point" if cell.places else "no places"
+                "" if cell.places is None else f"at most {cell.places} decimal places" if cell.places else "no decimal places"
             )
             return f"a decimal number, as text{_comma(places)}{_comma(_range(cell))}"
         case Date():

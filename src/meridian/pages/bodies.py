@@ -10,7 +10,7 @@ import hashlib
 import tempfile
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final, Literal
 
 import python_multipart
 from python_multipart.exceptions import MultipartParseError
@@ -19,6 +19,9 @@ from starlette.datastructures import Headers, UploadFile
 
 from meridian.errors import Problem
 from meridian.records import form_pairs
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
 
 __all__ = ["BadBody", "Body", "Limits", "read_body"]
 
@@ -50,10 +53,12 @@ class Limits:
 
 @dataclass
 class Body:
-    """A body as read: `kind` is `form`, `json` or `none`; a form's `pairs` keep the order sent; `raw` is a JSON body's bytes."""
+    """A body as read: a form's `pairs` keep the order sent; `raw` is a JSON body's bytes. `other` is one of a kind that is read
+    nowhere here, and `detail` says so."""
 
-    kind: str
+    kind: Literal["form", "json", "none", "other"]
     sha256: str
+    detail: str = ""
     raw: bytes = b""
     pairs: Sequence[tuple[str, str]] = ()
     problems: Sequence[Problem] = ()
@@ -93,7 +98,8 @@ async def read_body(chunks: AsyncIterable[bytes], content_type: str, limits: Lim
         return Body("form", sha256, pairs=pairs, problems=problems)
     if raw:
         said = media_type or "no content type"
-        raise BadBody(415, f"A body is read as {URLENCODED}, {MULTIPART} or {JSON}, and this one came as {said[:60]!r}.")
+        detail = f"A body is read as {URLENCODED}, {MULTIPART} or {JSON}, and this one came as {said[:60]!r}."
+        return Body("other", sha256, detail)
     return Body("none", sha256)
 
 
@@ -145,7 +151,7 @@ class _Parts:
         self.ended = False
         self._start()
 
-    def callbacks(self) -> dict[str, object]:
+    def callbacks(self) -> MultipartCallbacks:
         """What the parser calls, by the names that it knows."""
         return {
             "on_part_begin": self._start,
@@ -182,7 +188,7 @@ class _Parts:
         if disposition != b"form-data" or b"name" not in options:
             raise BadBody(400, "A part of the form has no name.")
         try:
-            self.name = options[b"name"].decode("utf-8")
+            self.name = _unquoted(options[b"name"].decode("utf-8"))
             filename = options[b"filename"].decode("utf-8") if b"filename" in options else None
         except UnicodeDecodeError as fault:
             raise BadBody(400, "A part's name is not in UTF-8.") from fault
@@ -226,3 +232,8 @@ class _Parts:
 
     def _end(self) -> None:
         self.ended = True
+
+
+def _unquoted(name: str) -> str:
+    """A part's name as it was before a browser wrote it into the part's header (HTML, "escape a multipart name")."""
+    return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")

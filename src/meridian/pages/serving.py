@@ -221,6 +221,8 @@ class Served:
             edited = await self._edited(asked)
             if edited is not None:
                 return edited
+        if body.kind == "other":
+            raise BadBody(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, body.detail)
         asked.reading = self._read(asked)
         if asked.by_tool and asked.reading is not None and asked.reading.problems:
             return self._not_read(asked, asked.reading.problems)

@@ -89,7 +89,7 @@ def write_form(record: object) -> list[tuple[str, str]]:
     >>> write_form(Tags(["a", "b"]))
     [('names[0]', 'a'), ('names[1]', 'b')]
     """
-    return list(_pairs(RecordKind(shape_of(type(record))), record, ()))
+    return list(_pairs(Cell(kind=RecordKind(shape_of(type(record)))), record, ()))
 
 
 def cell_value(cell: Cell, value: object, portable: bool = False) -> Any:
@@ -259,27 +259,27 @@ def _blame(path: Path, words: str) -> NoReturn:
 # ── Form pairs ─────────────────────────────────────────────────────────────
 
 
-def _pairs(kind: Kind, value: Any, path: Path) -> Iterator[tuple[str, str]]:
-    if value is None:
+def _pairs(cell: Cell, value: Any, path: Path) -> Iterator[tuple[str, str]]:
+    if value is None and cell.nullable:
         return
     try:
-        match kind:
+        match cell.kind:
             case RecordKind(shape):
                 if not isinstance(value, shape.record):
                     _blame(path, f"{value!r} is no {shape.name}")
                 for each in shape.fields:
-                    yield from _pairs(each.kind, getattr(value, each.name), (*path, each.name))
+                    yield from _pairs(each, getattr(value, each.name), (*path, each.name))
             case Rows(item):
                 for row, each in enumerate(_rows(value)):
-                    yield from _pairs(item.kind, each, (*path, row))
+                    yield from _pairs(item, each, (*path, row))
             case Mapping(item):
                 for key, each in _entries(value).items():
-                    yield from _pairs(item.kind, each, (*path, key))
+                    yield from _pairs(item, each, (*path, key))
             case JsonObject():
                 yield print_path(path), _json(value)
             case Boolean():
                 yield print_path(path), "true" if _boolean(value) else "false"
-            case _:
+            case kind:
                 yield print_path(path), str(_single(kind, value))
     except _MisfitError as wrong:
         _blame(path, str(wrong))

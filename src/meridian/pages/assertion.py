@@ -169,7 +169,7 @@ def form_token(instance_key: bytes, subject: str, instance: str, level: Level, *
     """A token for the forms of one person on one instance at one level. It survives a restart; each is spelled otherwise,
     so that compressed pages do not give it away."""
     nonce = nonce or secrets.token_urlsafe(9)
-    return f"{nonce}.{_mac(instance_key, 'form', '|'.join((nonce, instance, level, subject)))}"
+    return f"{nonce}.{_mac(instance_key, 'form', f'{nonce}|{instance}|{level}|{subject}')}"
 
 
 def check_form_token(token: str, instance_key: bytes, subject: str, instance: str, level: Level) -> bool:

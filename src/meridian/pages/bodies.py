@@ -127,14 +127,15 @@ async def _read_multipart(chunks: AsyncIterable[bytes], boundary: bytes, limits:
             digest.update(chunk)
             parser.write(chunk)
         parser.finalize()
-        if not parts.ended:
-            raise BadBody(400, "The body ends in the middle of a part; nothing of it was taken.")
     except MultipartParseError as fault:
         await parts.body.close()
         raise BadBody(400, "The body is not the multipart form it says it is.") from fault
     except BadBody:
         await parts.body.close()
         raise
+    if not parts.ended:
+        await parts.body.close()
+        raise BadBody(400, "The body ends in the middle of a part; nothing of it was taken.")
     parts.body.sha256 = digest.hexdigest()
     return parts.body
 

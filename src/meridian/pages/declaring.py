@@ -527,7 +527,8 @@ def _check_path(where: str, path: str) -> None:
         raise DeclarationError(f"{where}: a path begins with one slash and does not end with one, like /confirm")
     if any(character in path for character in "{}?#%\\ ") or not path.isascii() or "/." in path:
         raise DeclarationError(
-            f"{where}: a path is fixed, of letters, digits and -._~ between slashes; what varies is a field of the record (params=)"
+            f"{where}: a path is fixed, of letters, digits and -._~ between slashes; "
+            "what varies is a field of the record (params=)"
         )
 
 

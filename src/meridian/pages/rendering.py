@@ -8,7 +8,7 @@ hand: `path("/confirm")`, `form("/confirm", start=record, submit="Record it")`, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any

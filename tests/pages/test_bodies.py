@@ -172,7 +172,7 @@ def test_utf8_may_be_said_in_any_way(asked: Asked, charset: str):
         "a part without a name",
         "a name that is no text",
         "a name too long",
-    ],  # fmt: skip
+    ],
 )
 def test_a_multipart_body_that_is_not_whole_is_a_400_in_words(asked: Asked, body: bytes, content_type: str):
     answered = asked.send(body, content_type)

@@ -370,9 +370,9 @@ def test_a_tool_stands_in_for_a_derived_one():
     assert [tool.name for tool in client.pages.tools] == ["confirm_entry"]
     said = {"account": "ACC-1", "entry_id": "by the tool"}
     assert client.call_tool("confirm_entry", said).json == {"outcome": "made", "data": said}
-    assert client.request(
-        "POST", "/confirm", "write", form={"account": "ACC-1", "csrf": client.form_token("write")}, headers={"accept": "application/json"}
-    ).json == {"outcome": "made", "data": {"account": "ACC-1", "entry_id": "by the form"}}  # fmt: skip
+    form = {"account": "ACC-1", "csrf": client.form_token("write")}
+    answered = client.request("POST", "/confirm", "write", form=form, headers={"accept": "application/json"})
+    assert answered.json == {"outcome": "made", "data": {"account": "ACC-1", "entry_id": "by the form"}}
 
 
 # ── Tools by role ──────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opening_balance.records import MAX_POSITIONS, MAX_STATEMENT, Instrument, Lot, Note, Position, Statement, StatementFile
@@ -262,6 +262,7 @@ def hold(file: StatementFile) -> None:
             assert all(lot.quantity.is_finite() and lot.quantity for lot in position.lots)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 @example(b"\xff\xfe<OFX>")
 def test_reading_never_raises_on_any_bytes(source: bytes) -> None:
@@ -269,12 +270,14 @@ def test_reading_never_raises_on_any_bytes(source: bytes) -> None:
     hold(read_statements(HEADER + b"<OFX>" + source))
 
 
+@settings(deadline=None)
 @given(SOUP)
 def test_reading_never_raises_on_any_markup(soup: str) -> None:
     hold(read_statements(HEADER.decode() + soup))
     hold(read_statements(HEADER + b"<OFX>" + soup.encode("utf-8", "surrogatepass")))
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_file_cut_or_changed_anywhere_never_raises(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(TWO_ACCOUNTS)))
@@ -282,6 +285,7 @@ def test_a_file_cut_or_changed_anywhere_never_raises(data: st.DataObject) -> Non
     hold(read_statements(TWO_ACCOUNTS[:at] + data.draw(st.binary(max_size=10)) + TWO_ACCOUNTS[until:]))
 
 
+@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=8).filter(bool))
 @example(Decimal("-100000000000000000000.00000001"))
 def test_units_read_back_exactly(units: Decimal) -> None:

@@ -137,9 +137,11 @@ class _Drawing:
         files: Sequence[tuple[str, ...]] = (),
         prepare: bool | None = None,
         save: bool = True,
+        **words: Any,
     ) -> Markup:
         """The form of the route at `path`: started from the record `start`, or with what was typed where it is drawn again.
-        `files` are inputs for uploads: name, label, and what to accept."""
+        `files` are inputs for uploads: name, label, and what to accept. `words` are the author's own for its cells, as
+        `drawing.draw_form` takes them: `labels`, `choices`, `multiline`, `totals`, `without`, `zone`, `id`."""
         target = self._target(path, method)
         redraw = self.request.redraw if self.request.redraw and self.request.redraw.path == path else None
         if redraw is not None:
@@ -166,6 +168,7 @@ class _Drawing:
             save=save,
             tool=tool,
             files=files,
+            **words,
         )
         module: Any = self.kit.environment.get_template("meridian/form.html").module
         return Markup(module.draw(drawn))  # noqa: S704  the kit's own macro, escaped there

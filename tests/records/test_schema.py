@@ -37,6 +37,12 @@ class Lot:
     cost: Decimal | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    entry_id: str
+    note: str | None
+
+
 def both(hint: Any, **options: Any) -> tuple[Any, Any]:
     """The exact and the portable node of a field of this kind."""
     shape = shape_of(make_dataclass("Asked", [("x", hint, field(**options))], frozen=True))
@@ -245,6 +251,15 @@ def test_a_default_of_none_is_not_named_where_null_cannot_be_said():
     assert both(Lot, default=Lot(Decimal(1)))[1]["default"] == {"quantity": "1"}
 
 
+@pytest.mark.parametrize(
+    ("hint", "default"), [(list[int | None], None), (tuple[int | None, ...], (1, None)), (Answer, Answer("E-1", None))]
+)
+def test_a_default_that_needs_null_is_named_in_the_exact_form_alone(hint, default):
+    exact, portable = both(hint | None, default=default)
+    assert "default" in exact
+    assert "default" not in portable
+
+
 @dataclass(frozen=True)
 class Terms:
     days: int = 30
@@ -288,12 +303,6 @@ def test_a_record_without_fields_takes_nothing():
 def test_a_schema_is_the_callers_to_change():
     schema(shape_of(Lot))["properties"].clear()
     assert list(schema(shape_of(Lot))["properties"]) == ["quantity", "cost"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    entry_id: str
-    note: str | None
 
 
 def test_in_an_answer_what_may_be_none_may_be_left_out():

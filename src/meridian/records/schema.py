@@ -123,7 +123,7 @@ class _Derive:
             head["description"] = said
         if isinstance(cell, FieldShape) and not cell.secret:
             default = _constant(cell)
-            if default is not MISSING and not (default is None and self.portable):
+            if default is not MISSING and not (self.portable and _needs_null(cell, default)):
                 node["default"] = cell_value(cell, default, self.portable)
         return {**head, **node} if head else node
 
@@ -306,3 +306,19 @@ def _constant(cell: FieldShape) -> Any:
     if not isinstance(cell.kind, RecordKind) or factory is not cell.kind.shape.record:
         return MISSING
     return factory() if all(_constant(each) is not MISSING for each in cell.kind.shape.fields) else MISSING
+
+
+def _needs_null(cell: Cell, value: Any) -> bool:
+    """Whether `value` has a None that is not said by leaving it out."""
+    match cell.kind:
+        case _ if value is None:
+            return True
+        case RecordKind(shape):
+            inside = ((each, getattr(value, each.name)) for each in shape.fields)
+            return any(not (held is None and each.default is None) and _needs_null(each, held) for each, held in inside)
+        case Rows(item):
+            return any(_needs_null(item, each) for each in value)
+        case Mapping(item):
+            return any(_needs_null(item, each) for each in value.values())
+        case _:
+            return False

@@ -30,7 +30,8 @@ NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """A step that is written without quotes; with `fullmatch`, what a field may be called."""
 
 _DECODER = JSONDecoder()
-_DOTTED = re.compile(r"(?:\.|^)([A-Za-z_][A-Za-z0-9_]*)")
+_FIRST = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)")
+_DOTTED = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)")
 _ROW = re.compile(r"\[(0|[1-9][0-9]{0,17})?\]")
 
 
@@ -47,7 +48,7 @@ def parse_path(text: str) -> Path:
     steps: list[Step] = []
     at = 0
     while at < len(text):
-        if found := _DOTTED.match(text, at):
+        if found := (_DOTTED if at else _FIRST).match(text, at):
             steps.append(found[1])
             at = found.end()
         elif found := _ROW.match(text, at):

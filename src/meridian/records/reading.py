@@ -146,9 +146,12 @@ def _read_form(shape: Shape[R], form: bytes | Iterable[tuple[str, Any]], found: 
     found.zones = put.zones
     read = shape.derived.get("form") or record_reader(shape, "form")
     record = read(put.root, (), found)
-    for name, why in put.wrong.items():
-        found.add_named(name, why)
-    found.count += put.more
+    if put.wrong:
+        said = {problem.path for problem in found.problems} if found.count else ()
+        for name, why in put.wrong.items():
+            if name not in said:
+                found.add_named(name, why)
+        found.count += put.more
     return Reading(None if record is UNREAD else record, found.all() if found.count else ())
 
 

@@ -228,7 +228,7 @@ class Tree:
             if isinstance(kind, RecordKind | Rows | Mapping) and at < end and holder is not None:
                 here = holder.get(key)
                 if type(here) is not dict:
-                    if here is not None:  # a text under the whole's own name: the cells win, and the text is wrong
+                    if make and here is not None:  # a text under the whole's own name: the cells win, and the text is wrong
                         self.no(said(name[:at]), _BOTH)
                     here = {} if make else None
                     if make:

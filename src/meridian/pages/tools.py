@@ -72,7 +72,7 @@ def input_schema(shape: Shape[Any] | None) -> dict[str, Any]:
 
 def output_schema(shape: Shape[Any] | None) -> dict[str, Any]:
     """The schema of a tool's whole answer: the outcome object, a refusal included."""
-    data: dict[str, Any] = {"type": "object"} if shape is None else schema(shape, portable=True)
+    data: dict[str, Any] = {"type": "object"} if shape is None else schema(shape, portable=True, answer=True)
     data["description"] = "What the call answered; absent where it was refused."
     text = {"type": "string"}
     field = {

@@ -24,7 +24,7 @@ from meridian.errors import DeclarationError, Problem
 from meridian.pages.answering import Answer, Made, Page, refuse
 from meridian.pages.asking import Request
 from meridian.pages.tools import DESCRIPTION_LIMIT, Tool, input_schema, output_schema, refuse_name, title_from
-from meridian.records import Shape, refuse_reserved, shape_of
+from meridian.records import Choice, Shape, Text, Uuid, paths, refuse_reserved, shape_of
 
 __all__ = ["Declaration", "Levels", "Pages", "View"]
 
@@ -173,9 +173,12 @@ class Pages:
             raise DeclarationError("Pages: a plugin needs a name that a person can read, like Pages('Operations')")
         if isinstance(roles, str):
             raise DeclarationError(f"Pages({name!r}): roles is the text {roles!r}; write roles=[{roles!r}]")
+        for role in roles:
+            if not role.strip() or list(roles).count(role) > 1:
+                raise DeclarationError(f"Pages({name!r}): roles={list(roles)}: each role has a name, and is named once")
         self.name = name
         self.roles: tuple[Role, ...] = tuple(roles)
-        self.settings = None if settings is None else shape_of(settings)
+        self.settings = None if settings is None else _shape(f"Pages({name!r})", "settings", settings)
         self.lifespan = lifespan
         self.max_body_bytes = max_body_bytes
         self.templates = None if templates is None else _beside(templates, inspect.currentframe())
@@ -335,11 +338,10 @@ def _declaration(
     )
     for option in options:
         if option not in known:
-            raise DeclarationError(f"{where}: {option}= is no option of a {kind}{_near(option, known)}")
+            taken = [*known, "levels", "params", *{"page": (), "route": ("methods",), "tool": ("replaces", "method")}[kind]]
+            raise DeclarationError(f"{where}: {option}= is no option of a {kind}{_near(option, taken)}")
     _check_path(where, path)
-    shape = None if params is None else _shape(where, "params", params)
-    if shape is not None:
-        refuse_reserved(shape)
+    shape = None if params is None else _shape(where, "params", params, of_a_route=True)
     verbs = _methods(where, methods, kind)
     reads = _reads(where, verbs, options.get("reads"))
     offered = options.get("tool", shape is not None or ("answers" in options and verbs == ("GET",)) or kind == "tool")
@@ -354,6 +356,8 @@ def _declaration(
         )
     if options.get("tool") and shape is None and "answers" not in options:
         raise DeclarationError(f"{where}: tool=True, and there is no record to ask for; declare its inputs with params=")
+    if "tool" not in options and not offered:
+        _refuse_a_lost_tool(where, options)
     if reads:
         _act_only(where, options)
     accounts = _paths(where, shape, options.get("accounts", ()))
@@ -433,15 +437,14 @@ def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration,
         for each, was in zip(settled, declared, strict=True)
     ]
     _check_names(settled)
+    tabs = [each.path for each in settled if each.kind == "page"]
     for each in settled:
         _check_checked_by(each, settled)
-        if each.made_on and each.made_on not in {page.path for page in settled if page.kind == "page"}:
-            paths = [page.path for page in settled if page.kind == "page"]
+        if each.made_on and each.made_on not in tabs:
             raise DeclarationError(
-                f'{each}: made_on={each.made_on!r} names no page{_near(each.made_on, paths)}; "" names the dashboard\'s Inbox'
+                f'{each}: made_on={each.made_on!r} names no page{_near(each.made_on, tabs)}; "" names the dashboard\'s Inbox'
             )
     held = tuple(pages.roles) or ("",)
-    tabs = [each.path for each in settled if each.kind == "page"]
     return tuple(
         replace(
             each,
@@ -461,8 +464,8 @@ def _page_over(path: str, pages: Iterable[str]) -> str | None:
 def _route_of(tool: Declaration, taken: Mapping[tuple[str, str], Declaration]) -> Declaration:
     at = {method: each for (path, method), each in taken.items() if path == tool.path}
     if not at:
-        paths = sorted({path for path, _ in taken})
-        raise DeclarationError(f"{tool.name}: replaces={tool.path!r} names no route{_near(tool.path, paths)}")
+        known = sorted({path for path, _ in taken})
+        raise DeclarationError(f"{tool.name}: replaces={tool.path!r} names no route{_near(tool.path, known)}")
     wanted = tool.methods[0] if tool.methods else next(iter(at)) if len(at) == 1 else ""
     if wanted not in at:
         raise DeclarationError(
@@ -532,11 +535,14 @@ def _check_path(where: str, path: str) -> None:
         )
 
 
-def _shape(where: str, option: str, record: type[Any]) -> Shape[Any]:
+def _shape(where: str, option: str, record: type[Any], *, of_a_route: bool = False) -> Shape[Any]:
     try:
-        return shape_of(record)
+        shape = shape_of(record)
+        if of_a_route:
+            refuse_reserved(shape)
     except DeclarationError as refused:
         raise DeclarationError(f"{where}: {option}: {refused}") from None
+    return shape
 
 
 def _methods(where: str, methods: Sequence[str], kind: str) -> tuple[str, ...]:
@@ -589,13 +595,29 @@ def _roles(where: str, held: tuple[Role, ...], said: Role | Sequence[Role] | Non
 def _paths(where: str, shape: Shape[Any] | None, accounts: Sequence[str]) -> tuple[str, ...]:
     if isinstance(accounts, str):
         raise DeclarationError(f"{where}: accounts is the text {accounts!r}; write accounts=[{accounts!r}]")
+    known = {} if shape is None else paths(shape)
     for path in accounts:
-        if shape is None or shape.at(path) is None:
-            name = shape.name if shape else "its record"
+        cell = shape.at(path) if shape is not None and path in known else None
+        if cell is None:
+            name = shape.name if shape else "a route without a record"
+            near = _near(path, known) or "; rows are written positions[].account"
+            raise DeclarationError(f"{where}: accounts names {path!r}, which {name} lacks{near}")
+        if not isinstance(cell.kind, Text | Choice | Uuid):
             raise DeclarationError(
-                f"{where}: accounts names {path!r}, which {name} lacks; rows are written positions[].account"
+                f"{where}: accounts names {path!r}, which is no text; name the cell that holds an account's ID, "
+                "like positions[].account"
             )
     return tuple(accounts)
+
+
+def _refuse_a_lost_tool(where: str, options: Mapping[str, Any]) -> None:
+    """What is said of a tool, where none is derived, was meant for one."""
+    for option in ("name", "answers", "checked_by", "accounts"):
+        if options.get(option):
+            raise DeclarationError(
+                f"{where}: {option}= is said of a tool, and without a record none is derived; declare the inputs with params=, "
+                "or say tool=False and why"
+            )
 
 
 def _act_only(where: str, options: Mapping[str, Any]) -> None:

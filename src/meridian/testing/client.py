@@ -19,14 +19,13 @@ from typing import Any, Final, Literal, Self, TypeAlias
 from urllib.parse import unquote, urlencode, urljoin, urlsplit
 
 from meridian.callers import LEVELS, Accounts, Caller, Holding, Holdings, Level, Role, cut
-from meridian.errors import DeclarationError
 from meridian.pages import Declaration, Pages, Plugin, Tool, assertion
 from meridian.pages.answering import refused
 from meridian.pages.assertion import Claims
 from meridian.pages.guarding import not_reached, opening, serves
 from meridian.pages.rendering import Surroundings
 from meridian.pages.serving import Served
-from meridian.records import DateTime, FieldShape, Rows, Shape, parse_path, read_value, write_json
+from meridian.records import DateTime, Rows, Shape, read_value, write_json
 from meridian.testing.answers import Answered, AnsweredHeaders, ToolAnswered
 from meridian.testing.asgi import ask, running
 from meridian.testing.bodies import FormData, Uploads, multipart, pairs_of, urlencoded
@@ -565,13 +564,7 @@ def _is_path(shape: Shape[Any] | None, control: Control) -> bool:
         return False
     listed = name.removesuffix("[]")
     zoned = name.removesuffix(".zone")
-    try:
-        parse_path(zoned if zoned != name else listed)
-        found = shape.at(listed)
-        beside = shape.at(zoned) if zoned != name else None
-    except (ValueError, DeclarationError):
-        return False
-    if beside is not None and isinstance(beside.kind if isinstance(beside, FieldShape) else beside, DateTime):
-        return True
-    kind = found.kind if isinstance(found, FieldShape) else found
-    return kind is not None and (name == listed or isinstance(kind, Rows))
+    found, beside = shape.at(listed), shape.at(zoned)
+    if name != zoned and beside is not None:
+        return isinstance(beside.kind, DateTime)
+    return found is not None and (name == listed or isinstance(found.kind, Rows))

@@ -103,7 +103,13 @@ def test_every_kind_of_field():
 
 
 @pytest.mark.parametrize(
-    "hint", [Decimal | None, typing.Optional[Decimal], typing.Union[None, Decimal], Annotated[Decimal | None, "ours"]]
+    "hint",
+    [
+        Decimal | None,
+        typing.Optional[Decimal],  # noqa: UP045
+        typing.Union[None, Decimal],  # noqa: UP007
+        Annotated[Decimal | None, "ours"],
+    ],
 )
 def test_x_or_none_is_x_that_may_be_none(hint):
     made = dataclasses.make_dataclass("Made", [("cost", hint)], frozen=True)

@@ -107,7 +107,16 @@ def steps_of(at: At) -> list[Step]:
 
 
 def print_at(at: At) -> str:
-    return print_path(steps_of(at))
+    """The path of `at`, as `print_path` has it: written out, since a thousand problems have one each."""
+    if not at:
+        return ""
+    holder, step = at
+    before = print_at(holder)
+    if type(step) is int:
+        return f"{before}[{step}]"
+    if step.isidentifier() and step.isascii():
+        return f"{before}.{step}" if before else cast("str", step)
+    return before + print_path((step,))
 
 
 # ── What comes that is no value ────────────────────────────────────────────
@@ -312,10 +321,11 @@ def _decimal(cell: Cell, came: str) -> tuple[Any, str]:
 def _no_number(came: str) -> str:
     if "," in came:
         return "has a comma"
-    if re.fullmatch(r"\s*[+-]?[0-9.]+[eE][+-]?[0-9]+\s*", came[:200]):
-        return "has an exponent"
-    if any(c.isspace() for c in came[:200]):
+    start = came[:200]
+    if start.split() != [start]:
         return "has a space"
+    if "e" in start.lower() and re.fullmatch(r"[+-]?[0-9.]+[eE][+-]?[0-9]+", start):
+        return "has an exponent"
     if came.startswith("+"):
         return "has a plus sign"
     if came.startswith(".") or came.endswith("."):

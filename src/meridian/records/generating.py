@@ -5,12 +5,11 @@ write by hand: a good cell is read in place, and whatever else came goes to `cel
 differ only where a form and JSON do, and a list of records is one loop. (A long list could be read column by column instead:
 that is another function with the arguments of `rows`.)
 
-The code has a name, `<meridian JSON reader of Lot>`, and its lines are kept for tracebacks.
+The code has a name, `meridian JSON reader of Lot`, and a traceback shows its lines.
 """
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -84,6 +83,16 @@ def record_reader(shape: Shape[Any], source: Source) -> Reader:
     return kept
 
 
+class _Source:
+    """What was written, for the traceback that asks for its lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_source(self, _name: str) -> str:
+        return self.text
+
+
 class _Writer:
     """One function while it is written: its lines, and the names they use."""
 
@@ -116,13 +125,10 @@ class _Writer:
         return name
 
     def function(self) -> Reader:
-        file = f"<meridian {self.source} reader of {self.name}>"
-        n = 2
-        while file in linecache.cache:
-            file, n = f"<meridian {self.source} reader of {self.name} ({n})>", n + 1
         text = "\n".join(self.lines) + "\n"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        exec(compile(text, file, "exec", dont_inherit=True), self.names)  # noqa: S102  (written above, from names that are identifiers)
+        file = f"meridian {self.source} reader of {self.name}"
+        self.names.update(__name__=file, __loader__=_Source(text))
+        exec(compile(text, file, "exec", dont_inherit=True), self.names)  # noqa: S102  (made above, of names that are identifiers)
         return self.names["read"]  # type: ignore[no-any-return]
 
     # the functions

@@ -68,17 +68,20 @@ def read_json(shape: Shape[R], body: bytes | str, *, lenient: bool = False) -> R
             if text.strip(" \t\r\n"):
                 return Reading(None, (Problem("", f"it is not JSON: {why}; write one object of arguments"),))
             value = {}
+    if type(value) is not dict:
+        return _read(shape, value, Found())
     found = Found()
     if lenient:
         found.lenient = True
-    reading = _read(shape, value, found)
+    read = shape.derived.get("JSON") or record_reader(shape, "JSON")
+    record = read(value, (), found)
     if found.members != text.count(":") and not found.bulky and cells.may_repeat(text, found.members):
         value, _, twice = cells.parse(text, careful=True)
         if twice:
             found = Found()
             found.lenient = lenient
-            return _read(shape, value, found)
-    return reading
+            record = read(value, (), found)
+    return Reading(None if record is UNREAD else record, found.all() if found.count else ())
 
 
 def read_value(shape: Shape[R], value: Any, *, lenient: bool = False) -> Reading[R]:

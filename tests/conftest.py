@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,11 +34,12 @@ SECONDS_TO_END = 20
 
 @dataclass
 class Running:
-    """A `meridian serve` that runs: what its first line of JSON told, and the process to end."""
+    """A `meridian serve` that runs: what its first line of JSON told, the process to end, its log and its data."""
 
     told: dict[str, Any]
     process: subprocess.Popen[bytes]
     log: Path
+    data: Path
 
     @property
     def url(self) -> str:
@@ -86,18 +88,19 @@ def first_line(told: Path, process: subprocess.Popen[bytes], log: Path) -> str:
     pytest.fail(f"meridian serve said nothing within {SECONDS_TO_START} seconds:\n{log.read_text()}")
 
 
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """A function that starts a deployment in a process of its own; all it started are ended with Ctrl-C after the test."""
+@contextmanager
+def _serving(folder: Path) -> Iterator[Serve]:
+    """A function that starts a deployment in a process of its own; all it started are ended with Ctrl-C at the end."""
     started: list[Running] = []
 
     def serve(*targets: str, data: Path | None = None, options: tuple[str, ...] = ()) -> Running:
-        told, log = tmp_path / f"serve-{len(started)}.out", tmp_path / f"serve-{len(started)}.log"
+        told, log = folder / f"serve-{len(started)}.out", folder / f"serve-{len(started)}.log"
+        data = data or folder / "data"
         command = [Path(sys.executable).with_name("meridian"), "serve", *targets, "--demo", "--json"]
-        command += ["--data", data or tmp_path / "data", "--port", "0", *options]
+        command += ["--data", data, "--port", "0", *options]
         with told.open("wb") as out, log.open("wb") as errors:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=tmp_path)
-        running = Running(json.loads(first_line(told, process, log)), process, log)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=folder)
+        running = Running(json.loads(first_line(told, process, log)), process, log, data)
         started.append(running)
         return running
 
@@ -107,12 +110,20 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def served(serve: Serve) -> Running:
-    """The opening-balance example, served with its demo's people."""
-    return serve("operations=opening_balance:pages")
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """A function that starts a deployment in a process of its own, for one test."""
+    with _serving(tmp_path) as serve:
+        yield serve
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The opening-balance example, served with its demo's people to all tests of a module."""
+    with _serving(tmp_path_factory.mktemp("served")) as serve:
+        yield serve("operations=opening_balance:pages")
+
+
+@pytest.fixture(scope="session")
 def within() -> Callable[..., Any]:
     """`within(main, *args)` runs an async function to its end on a thread of its own, so beside a browser's loop too."""
 

@@ -80,6 +80,28 @@ def page(new_context: Callable[..., BrowserContext]) -> Page:
     return new_context().new_page()
 
 
+@pytest.fixture(scope="module")
+def sessions() -> dict[str, Any]:
+    """The session of each person who signed in already: a link is good for once, and a module has one deployment."""
+    return {}
+
+
+@pytest.fixture
+def signed_in(served: Any, sessions: dict[str, Any], new_context: Callable[..., BrowserContext]) -> Callable[..., Page]:
+    """`signed_in("demo-writer")` is that person's tab at the home page; keywords as Playwright's of a context."""
+
+    def signed_in(subject: str, **options: Any) -> Page:
+        if subject not in sessions:
+            entering = new_context()
+            entering.new_page().goto(served.people[subject]["sign_in_url"])
+            sessions[subject] = entering.storage_state()
+        page = new_context(storage_state=sessions[subject], **options).new_page()
+        page.goto(served.url)
+        return page
+
+    return signed_in
+
+
 @pytest.fixture
 def axe() -> Callable[[Page], list[str]]:
     """`axe(page)` is what axe-core finds wrong with it, a line each: the rule, its words and the first places."""

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
 from meridian.errors import Problem
-from meridian.pages.showing import draw_record, draw_table, humanised, inline, shown
+from meridian.pages.showing import by_thousands, draw_record, draw_table, humanised, inline, shown
 from meridian.records import (
     EVERY,
     Boolean,
@@ -194,6 +194,11 @@ class Total:
     label: str
     text: str
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Its digits by thousands."""
+        return by_thousands(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -232,6 +237,11 @@ class Grid:
     totals: tuple[Total | None, ...] = ()
     sums: tuple[Total, ...] = ()
     problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its label inside a sentence."""
+        return inline(self.label)
 
     @property
     def span(self) -> int:
@@ -505,6 +515,7 @@ def draw_form(
     focus: str = "",
     labels: Mapping[str, str] | None = None,
     choices: Choices | None = None,
+    autocomplete: Mapping[str, str] | None = None,
     multiline: Collection[str] = (),
     totals: Collection[str] | None = None,
     without: Collection[str] = (),
@@ -517,9 +528,9 @@ def draw_form(
     has one. `files` are inputs for uploads: name, label, what to accept, hint.
 
     The author's words go by pattern path (`positions[].lots[].cost`): `labels`; `choices` a person picks from, as texts or as
-    value and label; `multiline` texts; `totals` to sum (None: every Decimal column, under itself). `without` names fields that
-    the page draws by hand. `zone` is the person's, an IANA name. `focus` is the list or the row that a button was pressed for.
-    `id` tells two forms of one page apart.
+    value and label; `autocomplete` tokens, such as `current-password`; `multiline` texts; `totals` to sum (None: every Decimal
+    column, under itself). `without` names fields that the page draws by hand. `zone` is the person's, an IANA name. `focus` is
+    the list or the row that a button was pressed for. `id` tells two forms of one page apart.
     """
     fields = () if shape is None else tuple(each for each in shape.fields if each.name not in without)
     if pairs is None:
@@ -535,6 +546,7 @@ def draw_form(
         spare_rows=spare_rows,
         labels=labels or {},
         choices=choices or {},
+        autocomplete=autocomplete or {},
         multiline=frozenset(multiline),
         totals=None if totals is None else frozenset(totals),
         zone=zone,
@@ -615,6 +627,7 @@ class _Drawer:
     spare_rows: int
     labels: Mapping[str, str]
     choices: Choices
+    autocomplete: Mapping[str, str]
     multiline: frozenset[str]
     totals: frozenset[str] | None
     zone: str
@@ -622,7 +635,7 @@ class _Drawer:
     several: bool
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
     lists: dict[str, tuple[Option, ...]] = field(default_factory=dict)
-    looks: dict[tuple[str, bool], Look] = field(default_factory=dict)
+    looks: dict[tuple[str, str, bool], Look] = field(default_factory=dict)
     blanks: dict[str, Blank] = field(default_factory=dict)
     numbered: int = 0
 
@@ -688,10 +701,10 @@ class _Drawer:
     # one input
 
     def look(self, cell: Cell, pattern: str, label: str, *, in_grid: bool) -> Look:
-        """What the input of a field is like; made once for each pattern path."""
-        known = self.looks.get((pattern, in_grid))
+        """What the input of a field is like; made once for each pattern path, and for each key of a dict."""
+        known = self.looks.get((pattern, label, in_grid))
         if known is None:
-            known = self.looks[pattern, in_grid] = self.new_look(cell, pattern, label, in_grid)
+            known = self.looks[pattern, label, in_grid] = self.new_look(cell, pattern, label, in_grid)
         return known
 
     def new_look(self, cell: Cell, pattern: str, label: str, in_grid: bool) -> Look:
@@ -702,7 +715,7 @@ class _Drawer:
         control: Control
         width: Width = "medium"
         if cell.secret:
-            control, attributes = "secret", (("autocomplete", "new-password"), ("spellcheck", "false"))
+            control, attributes = "secret", (("autocomplete", "new-password"),)
         elif isinstance(cell.kind, Rows):
             control, options = "checks", self.offered(cell.kind.item, f"{pattern}[]")
         elif isinstance(cell.kind, Boolean) and not cell.nullable and not pattern.endswith("[]"):
@@ -720,6 +733,9 @@ class _Drawer:
             control, width, attributes = _plain(cell, in_grid, long=pattern in self.multiline)
             if default and control in {"text", "textarea"}:
                 attributes = (*attributes, ("placeholder", default))
+        if pattern in self.autocomplete:
+            told = [each for each in attributes if each[0] != "autocomplete"]
+            attributes = (*told, ("autocomplete", self.autocomplete[pattern]))
         return Look(
             control=control,
             label=label,
@@ -819,7 +835,11 @@ class _Drawer:
             next=max(nodes, default=-1) + 1,
             opened=not depth or len(rows) <= FOLDED or any(path.startswith(f"{at.path}[") for path in self.problems),
             totals=tuple(
-                Total(_below(f"{at.path}[]", column.path), column.look.label, _sum(row.cells[n].value for row in rows))
+                Total(
+                    _below(f"{at.path}[]", column.path),
+                    f"Total {inline(column.look.label)}",
+                    _sum(row.cells[n].value for row in rows),
+                )
                 if column.summed
                 else None
                 for n, column in enumerate(columns)
@@ -912,11 +932,10 @@ class _Drawer:
         """The totals of lists under the rows of `pattern`, which the author asked for."""
         for total in sorted(self.totals or ()):
             if total.startswith(pattern) and "[]" in total[len(pattern) :]:
-                values = [
-                    each.value for row in _rows_of(node) for each in _all(row, parse_path(total[len(pattern) :].lstrip(".")))
-                ]
-                names = [humanised(step) for step in parse_path(total[len(pattern) :].lstrip(".")) if isinstance(step, str)]
-                yield Total(total, self.labels.get(total) or ", ".join([names[0], *map(inline, names[1:])]), _sum(values))
+                steps = parse_path(total[len(pattern) :].lstrip("."))
+                values = [each.value for row in _rows_of(node) for each in _all(row, steps)]
+                names = [inline(humanised(step)) for step in reversed(steps) if isinstance(step, str)]
+                yield Total(total, self.labels.get(total) or f"Total {' of '.join(names)}", _sum(values))
 
 
 # ── Small answers about one cell ───────────────────────────────────────────
@@ -1105,8 +1124,8 @@ def _all(node: _Node, steps: Sequence[Step]) -> Iterator[_Node]:
 
 
 def _heads(columns: tuple[Column, ...]) -> tuple[tuple[str, int], ...]:
-    """The labels over the columns, with how many each spans."""
-    if not any(column.group for column in columns):
+    """The labels over the columns, with how many each spans; none where all have the same one, which tells nothing apart."""
+    if len({column.group for column in columns}) < 2:
         return ()
     heads: list[tuple[str, int]] = []
     for column in columns:

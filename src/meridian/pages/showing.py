@@ -43,6 +43,7 @@ __all__ = [
     "Section",
     "Shown",
     "Table",
+    "by_thousands",
     "draw_record",
     "draw_table",
     "humanised",
@@ -317,7 +318,7 @@ class _Teller:
         match cell.kind:
             case DecimalKind():
                 text = format(value, "f")
-                return Shown("figure", text, groups=_by_thousands(text))
+                return Shown("figure", text, groups=by_thousands(text))
             case Integer():
                 return Shown("count", str(value))
             case Boolean():
@@ -345,10 +346,9 @@ class _Teller:
                 return Shown("text", shown(value))
 
     def moment(self, value: dt.datetime) -> Shown:
-        """A moment in the person's zone, to the second where it has one, and exactly as it is."""
+        """A moment in the person's zone, to the second, and exactly as it is."""
         local = value.astimezone(self.zone)
-        seconds = f":{local:%S}" if local.second else ""
-        return Shown("moment", f"{local:%Y-%m-%d %H:%M}{seconds} {local.tzname() or ''}".strip(), value.isoformat())
+        return Shown("moment", f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''}".strip(), value.isoformat())
 
 
 def _has_rows(cell: Cell) -> bool:
@@ -362,7 +362,7 @@ def _reach(record: Any, path: str) -> Any:
 
 
 def _groups(columns: tuple[Heading, ...]) -> tuple[tuple[str, int], ...]:
-    if not any(column.group for column in columns):
+    if len({column.group for column in columns}) < 2:
         return ()
     heads: list[tuple[str, int]] = []
     for column in columns:
@@ -373,10 +373,10 @@ def _groups(columns: tuple[Heading, ...]) -> tuple[tuple[str, int], ...]:
     return tuple(heads)
 
 
-def _by_thousands(text: str) -> tuple[str, ...]:
+def by_thousands(text: str) -> tuple[str, ...]:
     """The digits of a number in threes, the fraction with the last of them; together they are the number.
 
-    >>> _by_thousands("-1234567.125")
+    >>> by_thousands("-1234567.125")
     ('-1', '234', '567.125')
     """
     whole, point, rest = text.partition(".")

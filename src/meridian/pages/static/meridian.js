@@ -222,11 +222,14 @@
     const [whole, part] = text.split(".");
     const groups = whole.replace(/\B(?=(\d{3})+$)/g, " ").split(" ");
     if (part !== undefined) groups[groups.length - 1] += `.${part}`;
-    output.replaceChildren(groups[0], ...groups.slice(1).map((group) => {
+    const figure = document.createElement("span");
+    figure.className = "fig";
+    figure.append(groups[0], ...groups.slice(1).map((group) => {
       const span = document.createElement("span");
       span.textContent = group;
       return span;
     }));
+    output.replaceChildren(...(text ? [figure] : []));
   };
 
   const sum = (form) => {

@@ -1,0 +1,132 @@
+"""What a record says, drawn as facts and tables."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+import jinja2
+
+from meridian import records
+from meridian.pages.showing import (
+    Facts,
+    Heading,
+    Line,
+    Link,
+    Section,
+    Shown,
+    Table,
+    draw_record,
+    draw_table,
+    humanised,
+    inline,
+    shown,
+)
+from meridian.records import shape_of
+
+
+@dataclass(frozen=True)
+class Lot:
+    cost: Decimal
+    acquired: date | None = None
+
+
+@dataclass(frozen=True)
+class Person:
+    name: str
+    token: str = records.field(default="", secret=True)
+
+
+@dataclass(frozen=True)
+class Entry:
+    entry_id: str
+    recorded_at: datetime
+    outcome: Literal["made", "in_doubt"]
+    by: Person
+    count: int = 2026
+    sure: bool = False
+    tags: tuple[str, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+    lots: list[Lot] = field(default_factory=list)
+
+
+ENTRY = Entry(
+    "E-1", datetime(2026, 7, 1, 12, 0, 5, tzinfo=UTC), "in_doubt", Person("Wren", "hunter2"), lots=[Lot(Decimal("-1234567.50"))]
+)
+LOTS = Table(
+    "Lots",
+    (Heading("Cost", figure=True), Heading("Acquired")),
+    (Line((Shown("figure", "-1234567.50", groups=("-1", "234", "567.50")), Shown("none", "—")), record=ENTRY.lots[0]),),
+)
+
+
+def test_a_record_is_told_as_facts_then_what_has_fields_or_rows_of_its_own():
+    assert draw_record(ENTRY, zone="Europe/Amsterdam") == Facts(
+        "Entry",
+        (
+            ("Entry ID", Shown("text", "E-1")),
+            ("Recorded at", Shown("moment", "2026-07-01 14:00:05 CEST", "2026-07-01T12:00:05+00:00")),
+            ("Outcome", Shown("text", "In doubt")),
+            ("Count", Shown("count", "2026")),
+            ("Sure", Shown("flag", "No")),
+            ("Tags", Shown("none", "—")),
+            ("Extra", Shown("json", "{}")),
+        ),
+        (Section("By", Facts("Person", (("Name", Shown("text", "Wren")),))), LOTS),
+    )
+
+
+def test_a_secret_is_in_no_fact_and_no_table():
+    assert "hunter2" not in repr(draw_record(ENTRY.by))
+    assert [column.label for column in draw_table([ENTRY.by], caption="People").columns] == ["Name"]
+
+
+def test_a_table_has_the_columns_asked_for_in_that_order():
+    table = draw_table([ENTRY], caption="Entries", columns=["by.name", "entry_id"], link=lambda entry: f"/{entry.entry_id}")
+    assert [column.label for column in table.columns] == ["Name", "Entry ID"]
+    assert [(line.href, [cell.text for cell in line.cells], line.under) for line in table.lines] == [
+        ("/E-1", ["Wren", "E-1"], ())
+    ]
+
+
+def test_rows_of_a_row_are_a_table_under_it():
+    assert [line.under for line in draw_table([ENTRY], caption="Entries", zone="UTC").lines] == [(LOTS,)]
+
+
+def test_an_empty_table_says_what_would_be_here():
+    assert draw_table(
+        [], caption="Lots", empty="Record a balance to begin.", shape=shape_of(Lot), pages=[("1", "?1", True)]
+    ) == Table("Lots", LOTS.columns, (), empty="Record a balance to begin.", pages=(Link("1", "?1", True),))
+
+
+def test_a_time_is_told_in_utc_where_the_zone_is_unknown():
+    assert dict(draw_record(ENTRY, zone="Nowhere/Else").values)["Recorded at"].text == "2026-07-01 12:00:05 UTC"
+
+
+def test_labels_read_as_people_write_them():
+    assert [humanised(name) for name in ("as_of", "entry_id", "id", "ISIN")] == ["As of", "Entry ID", "ID", "ISIN"]
+    assert [inline(label) for label in ("Cost", "ISIN", "A")] == ["cost", "ISIN", "a"]
+
+
+def test_what_looks_like_nothing_is_shown():
+    assert shown("a\u3164b\U000e0041c\u200d") == "a[U+3164]b[U+E0041]c[U+200D]"
+    assert shown("naïve – “quoted” \u00a0…") == "naïve – “quoted” \u00a0…"
+
+
+def html(name: str, model: object) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("meridian.pages", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["shown"] = shown
+    module: Any = environment.get_template(f"meridian/{name}.html").module
+    return str(module.draw(model))
+
+
+def test_a_figure_is_copied_as_it_is_though_its_thousands_stand_apart():
+    text = html("answer", draw_record(ENTRY))
+    assert '<span class="fig">-1<span>234</span><span>567.50</span></span>' in text
+    assert '<time datetime="2026-07-01T12:00:05+00:00">2026-07-01 12:00:05 UTC</time>' in text
+
+
+def test_what_others_wrote_is_escaped():
+    assert "&lt;script&gt;" in html("table", draw_table([Person("<script>")], caption="<b>"))

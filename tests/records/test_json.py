@@ -362,6 +362,7 @@ def test_what_came_is_cut_at_sixty_characters_and_a_secret_is_never_quoted():
     assert str(x(ask(date), "y" * 1000)) == f'x: "{"y" * 59}…" is no day; write a day, like 2026-03-31'
     for came in ("hunter2\x00", 5, "x" * 99):
         assert "hunter2" not in str(x(ask(str, secret=True, max_length=5), came))
+    assert "hunter2" not in str(read_json(ask(dict[str, Any], secret=True), '{"x": {"a": "hunter2\\ud800"}}').problems)
     assert "hunter2" not in str(read_json(ask(str, secret=True), '{"x": "hunter2", "x": "hunter3"}').problems)
 
 

@@ -399,7 +399,7 @@ def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     elif isinstance(cell.kind, Boolean) and isinstance(came, bool):
         return came
     elif isinstance(cell.kind, JsonObject) and isinstance(came, dict):
-        value, why = came, _no_json(came, len(steps_of(at)), found)
+        value, why = came, _no_json(cell, came, len(steps_of(at)), found)
     else:
         why = _another_kind(cell, came)
     if not why:
@@ -437,7 +437,7 @@ def _another_kind(cell: Cell, came: object) -> str:
     return f"{quoted(cell, came)} will not do; write {wanted(cell)}"
 
 
-def _no_json(came: dict[str, Any], depth: int, found: Found) -> str:
+def _no_json(cell: Cell, came: dict[str, Any], depth: int, found: Found) -> str:
     """Why any JSON object `came`, itself `depth` levels below the arguments, does not read. Counts its members."""
     level: list[Any] = [came]
     while level:
@@ -455,7 +455,7 @@ def _no_json(came: dict[str, Any], depth: int, found: Found) -> str:
                     below.append(each)
                 elif isinstance(each, str):
                     if not each.isprintable() and _HALF.search(each):
-                        return f"{quoted(None, each)} in it has half a character; write whole ones"
+                        return f"{quoted(cell, each)} in it has half a character; write whole ones"
                 elif isinstance(each, float):
                     if not math.isfinite(each):
                         return "a number in it is too large, or none; write one that JSON can say"
@@ -465,7 +465,7 @@ def _no_json(came: dict[str, Any], depth: int, found: Found) -> str:
                 elif isinstance(each, Twice):
                     return "a name in it is given twice; give it once"
                 elif isinstance(each, Constant):
-                    return f"{quoted(None, each)} in it is no JSON; write null or leave it out"
+                    return f"{quoted(cell, each)} in it is no JSON; write null or leave it out"
                 elif each is not None and not isinstance(each, bool):
                     return f"{type(each).__name__} in it is no JSON; write texts, numbers, lists and objects"
         level = below
@@ -614,7 +614,7 @@ def _object(cell: Cell, came: str, depth: int) -> tuple[Any, str]:
         return None, f"{quoted(cell, came)} is no JSON ({why}); write an object"
     if not isinstance(value, dict):
         return None, f"{quoted(cell, came)} is no object; write one, like {{}}"
-    return value, _no_json(value, depth, Found())
+    return value, _no_json(cell, value, depth, Found())
 
 
 _ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(?:/[A-Za-z0-9_+-]{1,32}){0,3}").fullmatch

@@ -99,10 +99,10 @@ def _read(shape: Shape[R], value: Any, found: Found) -> Reading[R]:
     return Reading(None if record is UNREAD else record, found.all() if found.count else ())
 
 
-def read_form(shape: Shape[R], form: bytes | Iterable[tuple[str, Any]]) -> Reading[R]:
+def read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]]) -> Reading[R]:
     """Read what a browser posted as the record `shape` describes.
 
-    `form` is an urlencoded body, or pairs in the order sent; each name is a path. In a pair, what is no text and has a
+    `form` is an urlencoded body or its text, or pairs in the order sent; each name is a path. In a pair, what is no text and has a
     `filename` is a file. Amounts stay exact, moments need an offset or a zone beside them.
 
     >>> from dataclasses import dataclass
@@ -117,10 +117,10 @@ def read_form(shape: Shape[R], form: bytes | Iterable[tuple[str, Any]]) -> Readi
     return _read_form(shape, form, Found())
 
 
-def read_query(shape: Shape[R], query: bytes | Iterable[tuple[str, Any]]) -> Reading[R]:
+def read_query(shape: Shape[R], query: bytes | str | Iterable[tuple[str, Any]]) -> Reading[R]:
     """Read a GET's query. It reads as a form, but an absent boolean is its default; and a query that names no field has not
     been asked yet: it has no problems, and its record is that of the defaults, or None."""
-    pairs = form_pairs(query)[0] if isinstance(query, bytes) else list(query)
+    pairs = form_pairs(query)[0] if isinstance(query, bytes | str) else list(query)
     if not any(_first_step(name) in {field.name for field in shape.fields} for name, _ in pairs):
         record = cells.mended(shape, (UNREAD,) * len(shape.fields))
         return Reading(None if record is UNREAD else record)
@@ -133,12 +133,13 @@ def _first_step(name: str) -> str:
     return name.partition(".")[0].partition("[")[0]
 
 
-def _read_form(shape: Shape[R], form: bytes | Iterable[tuple[str, Any]], found: Found) -> Reading[R]:
+def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], found: Found) -> Reading[R]:
     put = tree.Tree(shape)
-    if isinstance(form, bytes):
-        if form.count(b"&") >= tree.MAX_FIELDS:
-            return Reading(None, (_too_many(form.count(b"&") + 1),))
-        put.add_text(tree.decoded(form))
+    if isinstance(form, bytes | str):
+        text = form if isinstance(form, str) else tree.decoded(form)
+        if text.count("&") >= tree.MAX_FIELDS:
+            return Reading(None, (_too_many(text.count("&") + 1),))
+        put.add_text(text)
     else:
         pairs = form if isinstance(form, list | tuple) else list(form)
         if len(pairs) > tree.MAX_FIELDS:
@@ -162,15 +163,16 @@ def _too_many(fields: int) -> Problem:
     return Problem("", f"the form has {fields:,} fields; send at most {tree.MAX_FIELDS:,}")
 
 
-def form_pairs(body: bytes) -> tuple[list[tuple[str, str]], tuple[Problem, ...]]:
+def form_pairs(body: bytes | str) -> tuple[list[tuple[str, str]], tuple[Problem, ...]]:
     """The names and texts of an urlencoded body, for whoever needs the pairs themselves, and what is wrong with it as a whole:
     too many fields (there are no pairs then), or names and texts that are not UTF-8 (whose bytes stay as halves of surrogate
     pairs, so that no cell reads them)."""
-    if body.count(b"&") >= tree.MAX_FIELDS:
-        return [], (_too_many(body.count(b"&") + 1),)
+    text = body if isinstance(body, str) else tree.decoded(body)
+    if text.count("&") >= tree.MAX_FIELDS:
+        return [], (_too_many(text.count("&") + 1),)
     pairs: list[tuple[str, str]] = []
     problems: list[Problem] = []
-    for field in tree.decoded(body).split("&"):
+    for field in text.split("&"):
         if field:
             name, _, value = field.partition("=")
             name, value = tree.unescape(name), tree.unescape(value)

@@ -241,9 +241,7 @@ class Tree:
         if row is not None:
             rows, number, fields = row
             if number >= MAX_ROWS:
-                made = self.where[head] = {}
-                self.lost.append((unescape(head), made, _TOO_HIGH))
-                return made
+                return self.lose(head, unescape(head), _TOO_HIGH)
             held = rows.setdefault(number, {})
             if type(held) is dict:
                 self.where[head] = held
@@ -264,13 +262,23 @@ class Tree:
         elif isinstance(place.kind, DateTime) and place.holder is not None and not isinstance(place.key, tuple):
             self.zoned.append((name, made, place.holder, place.key))
         elif place is not _IGNORED:
-            self.lost.append((name, made, place.why or "it has no parts"))
+            return self.lose(head, name, place.why or "it has no parts")
         self.where[head] = made
+        return made
+
+    def lose(self, head: str, name: str, why: str) -> Cells:
+        """Cells that are no record's, whose names `close` tells; far past what is told, nothing is kept of them."""
+        made: Cells = {}
+        if len(self.lost) <= cells.MAX_NAMED:
+            self.where[head] = made
+            self.lost.append((name, made, why))
+        else:
+            self.more += 1
         return made
 
     def row(self, head: str) -> tuple[Cells, int, Fields] | None:
         """The rows that `head` names one of, its number and its fields; None where `walk` has to find out."""
-        found = _LAST_ROW(head) if head.count(".") < _depth(self.shape) else None
+        found = _LAST_ROW(head)
         if found is None:
             return None
         name, number = found.groups()
@@ -281,6 +289,8 @@ class Tree:
         return None if known is None else (known[0], int(number) if len(number) < 9 else MAX_ROWS, known[1])
 
     def list(self, name: str) -> tuple[Cells, Fields] | None:
+        if name.count(".") >= _depth(self.shape):
+            return None
         head, _, last = name.rpartition(".")
         if head not in self.where:
             self.open(head)

@@ -48,11 +48,11 @@ LISTED_ACCOUNTS: Final = 200
 _CALLER_TEXT: Final = ("display_name", "delegation_id", "client_name", "tool_name", "prepared_call_id", "owner_subject")
 
 
-class NotAsserted(Exception):  # noqa: N818  a no, not a fault
+class NotAsserted(Exception):
     """The header does not vouch for this request; the message says what is wrong with it, never what would be right."""
 
 
-class AccountsWanted(Exception):  # noqa: N818  a question, not a fault
+class AccountsWanted(Exception):
     """The header names sets of accounts by digest which the reader has not; `digests` are to be fetched."""
 
     def __init__(self, digests: frozenset[str]) -> None:

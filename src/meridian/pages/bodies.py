@@ -32,7 +32,7 @@ SPOOL_BYTES: Final = 1 << 20
 """A file larger than this is kept on disk while the request lasts."""
 
 
-class BadBody(Exception):  # noqa: N818  a no, in words
+class BadBody(Exception):
     """A body that cannot be read at all; `status_code` and `detail` are the answer."""
 
     def __init__(self, status_code: int, detail: str) -> None:
@@ -203,7 +203,7 @@ class _Parts:
             return
         if len(self.body.files) >= self.limits.files:
             raise BadBody(413, f"The form has more than {self.limits.files} files, and no more are read.")
-        self.file = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115  closed with the body
+        self.file = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)
         headers = Headers(raw=list(self.headers.items()))
         self.upload = UploadFile(self.file, size=0, filename=filename, headers=headers)  # type: ignore[arg-type]
         self.body.files.append((self.name, self.upload))

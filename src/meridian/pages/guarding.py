@@ -28,10 +28,10 @@ __all__ = [
     "words_of_holdings",
 ]
 
-FORM_TOKEN_HEADER = "Meridian-Form-Token"  # noqa: S105  the header's name, not a token
+FORM_TOKEN_HEADER = "Meridian-Form-Token"
 
 
-class NotServed(Exception):  # noqa: N818  a no, in words
+class NotServed(Exception):
     """A request that is not served; `detail` names what serves the path and what the caller holds."""
 
     def __init__(self, detail: str) -> None:

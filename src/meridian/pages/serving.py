@@ -305,7 +305,8 @@ class Served:
                 response: Response = RedirectResponse(self._link(asked.root_path)(given.location), HTTPStatus.SEE_OTHER)
             else:
                 template = given.template or "meridian/answered.html"
-                context = {"data": given.data, **given.context}
+                came = None if declaration.reads else outcome["outcome"]
+                context = {"data": given.data, "outcome": came, **given.context}
                 response = self._html(asked, template, context, status_code=given.status_code, ld_json=outcome)
             self._vouch(asked, response, outcome["outcome"])
             return _carry(given, response)
@@ -391,18 +392,22 @@ class Served:
         request.redraw = redraw
         try:
             given = await _run(page, request)
+            if isinstance(given, Page | Answer) and given.template:
+                context = given.context if isinstance(given, Page) else {"data": given.data, **given.context}
+                return self._html(
+                    again,
+                    given.template,
+                    context,
+                    status_code=status_code,
+                    request=request,
+                    ld_json=outcome,
+                    error=outcome is not None,
+                )
         except (Refusal, Unread):
             return None
-        if isinstance(given, Page | Answer) and (isinstance(given, Page) or given.template):
-            context = given.context if isinstance(given, Page) else {"data": given.data, **given.context}
-            return self._html(
-                again,
-                cast("str", given.template),
-                context,
-                status_code=status_code,
-                request=request,
-                ld_json=outcome,
-                error=outcome is not None,
+        except Exception:
+            log.exception(
+                "%s: %s failed, and so the form sent to %s was not drawn again", self.instance, page, asked.declaration
             )
         return None
 
@@ -453,7 +458,7 @@ class Served:
         response.headers[assertion.OUTCOME_HEADER] = assertion.write_outcome(said, self._key)
 
 
-class _Nothing(Exception):  # noqa: N818  a no, in words
+class _Nothing(Exception):
     def __init__(self, status_code: int, reason: str, detail: str, allow: Sequence[str] = ()) -> None:
         self.status_code, self.reason, self.detail, self.allow = status_code, reason, detail, allow
         super().__init__(detail)

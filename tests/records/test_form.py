@@ -498,10 +498,12 @@ HOSTILE = {
 def test_a_hostile_form_has_its_problems_at_a_cost_in_proportion_to_it(name):
     body = HOSTILE[name](300_000)
     read_form(INVOICE, b"")
+    began = clock.process_time()
+    read_form(INVOICE, body)
+    took = clock.process_time() - began
     tracemalloc.start()
-    began = clock.perf_counter()
     reading = read_form(INVOICE, body)
-    took, peak = clock.perf_counter() - began, tracemalloc.get_traced_memory()[1]
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert reading.problems
     assert len(reading.problems) <= 1001

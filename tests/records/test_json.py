@@ -530,10 +530,12 @@ HOSTILE = {
 def test_a_hostile_body_is_refused_at_a_cost_in_proportion_to_it(name):
     body = HOSTILE[name](200_000)
     read_json(BALANCE, b"{}")
+    began = clock.process_time()
+    read_json(BALANCE, body)
+    took = clock.process_time() - began
     tracemalloc.start()
-    began = clock.perf_counter()
     reading = read_json(BALANCE, body)
-    took, peak = clock.perf_counter() - began, tracemalloc.get_traced_memory()[1]
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert reading.problems
     assert len(reading.problems) <= 1001

@@ -189,6 +189,27 @@ def test_records_declared_in_a_function_find_each_other_by_name():
     assert elsewhere() == shape_of(Inner).fields[0]
 
 
+def test_records_of_a_page_that_is_run_find_each_other_by_name():
+    page = """
+from __future__ import annotations
+from dataclasses import dataclass
+from meridian.records import shape_of
+
+@dataclass(frozen=True)
+class Inner:
+    name: str
+
+@dataclass(frozen=True)
+class Outer:
+    inners: list[Inner]
+
+found = shape_of(Outer).at("inners[].name")
+"""
+    for names in ({}, {"__name__": "meridian.records.path"}):
+        exec(page, names)  # noqa: S102
+        assert names["found"] == shape_of(names["Inner"]).fields[0]
+
+
 def test_a_shape_is_read_once_a_class():
     assert shape_of(Lot) is shape_of(Lot)
 

@@ -102,8 +102,8 @@ def _read(shape: Shape[R], value: Any, found: Found) -> Reading[R]:
 def read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]]) -> Reading[R]:
     """Read what a browser posted as the record `shape` describes.
 
-    `form` is an urlencoded body or its text, or pairs in the order sent; each name is a path. In a pair, what is no text and has a
-    `filename` is a file. Amounts stay exact, moments need an offset or a zone beside them.
+    `form` is an urlencoded body or its text, or pairs in the order sent; each name is a path. In a pair, what is no text and
+    has a `filename` is a file. Amounts stay exact, moments need an offset or a zone beside them.
 
     >>> from dataclasses import dataclass
     >>> from decimal import Decimal

@@ -680,7 +680,7 @@ def _name_of(hint: object) -> str:
 
 def _evaluate(text: str, cls: type, name: str) -> Any:
     """The annotation `text` of the field `name` of `cls`. Its names are looked up in the functions that `cls` was declared in,
-    those that are still running; in its module; and last in any running function of that module. Raises NameError."""
+    those that are still running; in its module; and last in whatever is running of that module. Raises NameError."""
     owner = next((each for each in cls.__mro__ if name in inspect.get_annotations(each)), cls)
     module = sys.modules.get(owner.__module__)
     seen = vars(module) if module is not None else {}
@@ -694,15 +694,15 @@ def _evaluate(text: str, cls: type, name: str) -> Any:
         return eval(text, seen, near)  # noqa: S307  (the author's own annotation, as typing.get_type_hints does)
     except NameError:
         for frame in _frames(owner.__module__):
-            near = {**frame.f_locals, **near}
+            near = {**frame.f_globals, **frame.f_locals, **near}
         return eval(text, seen, near)  # noqa: S307
 
 
 def _frames(module: str) -> Iterator[types.FrameType]:
-    """The functions of `module` that are running, innermost first."""
+    """What is running of `module`, innermost first; a shell or a page of documentation may run under its name."""
     frame: types.FrameType | None = sys._getframe(2)  # noqa: SLF001
     while frame is not None:
-        if frame.f_globals.get("__name__") == module and frame.f_code.co_name != "<module>":
+        if frame.f_globals.get("__name__", "builtins") == module:
             yield frame
         frame = frame.f_back
 

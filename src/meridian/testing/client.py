@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Self, TypeAlias
@@ -110,7 +110,7 @@ class PageClient:
         self._running.enter_context(running(self.served))
         return self
 
-    def __exit__(self, *exit: object) -> None:  # noqa: A002  its name in the protocol
+    def __exit__(self, *raised: object) -> None:
         self._running.close()
 
     # ── As a browser ───────────────────────────────────────────────────────
@@ -166,7 +166,7 @@ class PageClient:
         caller = self.caller(level, method=method, path=own, query=query, body=body)
         sent.setdefault(assertion.HEADER.lower(), caller.header)
         prefix = self._prefix(level)
-        with _Open(self, caller) as call_id:
+        with self._open(caller) as call_id:
             heard = ask(
                 self.served,
                 method=method,
@@ -241,7 +241,7 @@ class PageClient:
             raise TypeError("a call has arguments or a body as it is, not both")
         caller = self.caller(opened, roles=roles, method=tool.method, path=tool.path, body=body, tool=name)
         headers = [("content-type", JSON), ("accept", JSON), (assertion.HEADER, caller.header)]
-        with _Open(self, caller):
+        with self._open(caller):
             heard = ask(self.served, method=tool.method, path=tool.path, headers=headers, body=body)
         answered = heard.body.decode("utf-8", "replace")
         is_json = any(name == "content-type" and value.startswith(JSON) for name, value in heard.headers)
@@ -314,9 +314,14 @@ class PageClient:
         named = _roles(self.pages, roles)
         return {role: held for role, held in self.holdings.items() if role in named}
 
-    def _closed(self, call_id: str) -> None:
-        if self._book is not None:
-            self._book.close_call(call_id)
+    @contextmanager
+    def _open(self, caller: _Person) -> Iterator[str]:
+        """The id of the caller's call, which a book takes commands for while the block lasts."""
+        try:
+            yield caller.call_id
+        finally:
+            if self._book is not None:
+                self._book.close_call(caller.call_id)
 
     # ── Every page ─────────────────────────────────────────────────────────
 
@@ -456,20 +461,6 @@ class _Person(Caller):
         if self.session is None:
             raise TypeError("this caller was not made by a client")
         return self.session(level or self.level, **session)
-
-
-class _Open:
-    """A call that is open while its request lasts; its id."""
-
-    def __init__(self, client: PageClient, caller: _Person) -> None:
-        self._client = client
-        self._call_id = caller.call_id
-
-    def __enter__(self) -> str:
-        return self._call_id
-
-    def __exit__(self, *exit: object) -> None:  # noqa: A002  its name in the protocol
-        self._client._closed(self._call_id)  # noqa: SLF001  of the same module
 
 
 class _Settled:

@@ -203,7 +203,7 @@ class _Parts:
             return
         if len(self.body.files) >= self.limits.files:
             raise BadBody(413, f"The form has more than {self.limits.files} files, and no more are read.")
-        self.file = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)
+        self.file = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115  closed with the body
         headers = Headers(raw=list(self.headers.items()))
         self.upload = UploadFile(self.file, size=0, filename=filename, headers=headers)  # type: ignore[arg-type]
         self.body.files.append((self.name, self.upload))

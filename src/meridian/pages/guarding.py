@@ -28,7 +28,7 @@ __all__ = [
     "words_of_holdings",
 ]
 
-FORM_TOKEN_HEADER = "Meridian-Form-Token"
+FORM_TOKEN_HEADER = "Meridian-Form-Token"  # noqa: S105  the header's name, not a token
 
 
 class NotServed(Exception):

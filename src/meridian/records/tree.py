@@ -68,7 +68,8 @@ def unescape(text: str) -> str:
         text = text.replace("+", " ")
     if "%" not in text:
         return text
-    if text.count("%") < 50 or _BAD_ESCAPE(text):
+    escapes = text.count("%")
+    if escapes < 50 or escapes * 4 > len(text) or _BAD_ESCAPE(text):  # few, or in long runs, or not all of them escapes
         return _ESCAPES.sub(_run, text)
     first, *parts = (text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")).split("%")
     sent = first + "".join([_BYTES[part[:2]] + part[2:] for part in parts])
@@ -360,6 +361,8 @@ class Tree:
                     self.no(said(f"{name}.{last}"), "no cell has this name: it has no parts")
         checked: dict[str, tuple[Fields | None, str]] = {}
         for head, last in self.blanks:
+            if len(self.wrong) > cells.MAX_NAMED:
+                break
             self.blank(head, last, checked)
         for name, made, why in self.lost:
             for last in made:

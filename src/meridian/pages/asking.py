@@ -47,13 +47,15 @@ class Repeat:
 class Redraw:
     """A form that is drawn again: whose it is, what was typed, and what did not read or was refused.
 
-    `drawn` becomes True when the drawn form has shown its problems, so that the page need not show them a second time.
+    `focus` is the list or the row that a button was pressed for, "" where none was. `drawn` becomes True when the drawn form
+    has shown its problems, so that the page need not show them a second time.
     """
 
     path: str
     pairs: Sequence[tuple[str, str]]
     problems: Sequence[Problem] = ()
     detail: str = ""
+    focus: str = ""
     drawn: bool = False
 
 

@@ -164,6 +164,7 @@ class _Drawing:
             submit=submit or target.title,
             hidden=hidden,
             spare_rows=0 if redraw else 2,
+            focus=redraw.focus if redraw else "",
             prepare=self.kit.surroundings.prepares and target.checked_by is not None and prepare is not False,
             save=save,
             tool=tool,

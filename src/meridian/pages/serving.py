@@ -245,7 +245,7 @@ class Served:
         add, remove = body.value("meridian.add"), body.value("meridian.remove")
         if shape is not None and (add or remove):
             pairs = edit_rows(shape, body.pairs, add=add or None, remove=remove or None)
-            again = await self._page_again(asked, Redraw(asked.path, pairs), HTTPStatus.OK, None)
+            again = await self._page_again(asked, Redraw(asked.path, pairs, focus=add or remove), HTTPStatus.OK, None)
             return again or self._words(asked, HTTPStatus.UNPROCESSABLE_ENTITY, "no_page", "The form stands on no page here.")
         if any(name == "prepare" for name, _ in body.pairs):
             return self._words(asked, HTTPStatus.UNPROCESSABLE_ENTITY, "not_prepared", NOT_YET)

@@ -276,11 +276,14 @@ class PageClient:
         )  # fmt: skip
         if acts is None:
             acts = method not in SAFE_METHODS and not (declaration is not None and declaration.reads)
+        carried = cut(self._narrowed(roles), level)
+        if not any(level in held.levels for held in carried.values()):
+            carried = {}  # no session opens at a level that is not held: it carries nothing, and the guard says so
         caller = _Person(
             subject=self.subject,
             display_name=self.display_name,
             level=level,
-            holdings=cut(self._narrowed(roles), level),
+            holdings=carried,
             deployment_admin=self.deployment_admin,
             delegation_id=None if tool is None else self.delegation_id,
             client_name=None if tool is None else self.client_name,

@@ -109,7 +109,8 @@ def paste(page: Page, text: str) -> None:
         """text => {
             const data = new DataTransfer();
             data.setData("text/plain", text);
-            document.activeElement.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+            const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
+            document.activeElement.dispatchEvent(event);
         }""",
         text,
     )
@@ -154,7 +155,9 @@ def test_a_block_from_a_spreadsheet_fills_cells_and_adds_rows(shown_page: Any):
     page = shown_page()
     cell(page, "positions[1].name").focus()
     paste(page, 'Apple\tcusip\r\n"Two ""b"""\tISIN\r\n')
-    values = page.locator("[name$=name], [name$=scheme]").evaluate_all("all => all.map(each => [each.name, each.value])")
+    values = page.locator("input[name$=name], select[name$=scheme]").evaluate_all(
+        "all => all.map(each => [each.name, each.value])"
+    )
     assert values[2:] == [
         ["positions[1].name", "Apple"],
         ["positions[1].scheme", "CUSIP"],

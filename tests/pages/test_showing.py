@@ -130,3 +130,13 @@ def test_a_figure_is_copied_as_it_is_though_its_thousands_stand_apart():
 
 def test_what_others_wrote_is_escaped():
     assert "&lt;script&gt;" in html("table", draw_table([Person("<script>")], caption="<b>"))
+
+
+def test_others_words_are_quoted_with_who_said_them():
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("meridian.pages", "templates"), autoescape=True)
+    environment.filters["shown"] = shown
+    module: Any = environment.get_template("meridian/words.html").module
+    assert str(module.quoted("pay \u202e<b>now", "Claude")).strip() == (
+        '<figure class="quoted"><blockquote dir="auto">pay [U+202E]&lt;b&gt;now</blockquote>'
+        "<figcaption>Claude</figcaption></figure>"
+    )

@@ -280,3 +280,21 @@ def test_a_page_of_a_form_that_another_form_was_sent_from_shows_the_problems_all
     client = on_a_page(lambda pages, request: pages.answer(None, {"note": "a page without the form"}))
     answered = client.post("/byhand/send", "write", WRONG)
     assert (answered.status, answered.shows("many")) == (422, True)
+
+
+def test_a_refusal_blames_the_row_as_it_was_sent(desk: Desk) -> None:
+    """A view counts the rows of its record; the first kept was sent as the eighth."""
+    answered = desk.client.post(
+        "/opening/confirm",
+        "write",
+        [("account", "A-1"), ("reason", "no"), ("lots[2].quantity", " "), ("lots[7].quantity", "1"), ("lots[7].cost", "9")],
+    )
+    assert answered.status == 422
+    assert 'href="#' in answered.text
+    [blamed] = re.findall(r'<input[^>]*name="lots\[7\]\.cost"[^>]*>', answered.text)
+    assert 'aria-invalid="true"' in blamed
+
+
+def test_a_refused_cell_is_blamed_where_it_stands_for_an_agent_too(desk: Desk) -> None:
+    answered = desk.client.call_tool("confirm", {"account": "A-1", "reason": "no", "lots": [{"quantity": "1"}]})
+    assert [each["path"] for each in answered.fields] == ["reason", "lots[0].cost"]

@@ -36,7 +36,7 @@ from meridian.pages.declaring import Declaration, Pages
 from meridian.pages.drawing import edit_rows
 from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool, serves
 from meridian.pages.rendering import Kit, Surroundings
-from meridian.records import Reading, parse_path, read_form, read_json, read_query, write_json
+from meridian.records import Reading, as_sent, parse_path, read_form, read_json, read_query, write_json
 
 __all__ = ["Served"]
 
@@ -345,6 +345,8 @@ class Served:
         if asked.method in ("GET", "HEAD"):
             response = self._ask(asked, status_code, problems, refusal, outcome)
         else:
+            if refusal is not None and asked.reading is not None and not asked.reading.problems and asked.declaration.shape:
+                problems = as_sent(asked.declaration.shape, asked.body.pairs, problems)
             redraw = Redraw(asked.path, asked.body.pairs, tuple(problems), detail)
             response = await self._page_again(asked, redraw, status_code, outcome) or self._words(
                 asked, status_code, reason, outcome["detail"], problems

@@ -6,7 +6,7 @@ library alone and knows nothing of routes, callers or deployments.
 
 from meridian.errors import Problem
 from meridian.records.path import EVERY, Every, Path, Step, parse_path, pattern_of, print_path
-from meridian.records.reading import Reading, form_pairs, read_form, read_json, read_query, read_value
+from meridian.records.reading import Reading, as_sent, form_pairs, read_form, read_json, read_query, read_value
 from meridian.records.schema import paths, schema
 from meridian.records.shape import (
     Boolean,
@@ -56,6 +56,7 @@ __all__ = [
     "Text",
     "Time",
     "Uuid",
+    "as_sent",
     "field",
     "form_pairs",
     "parse_path",

@@ -17,7 +17,7 @@ from meridian.records.cells import UNREAD, Found
 from meridian.records.generating import record_reader
 from meridian.records.shape import Shape
 
-__all__ = ["Reading", "form_pairs", "read_form", "read_json", "read_query", "read_value"]
+__all__ = ["Reading", "as_sent", "form_pairs", "read_form", "read_json", "read_query", "read_value"]
 
 R = TypeVar("R")
 
@@ -127,6 +127,16 @@ def read_query(shape: Shape[R], query: bytes | str | Iterable[tuple[str, Any]]) 
     found = Found()
     found.query = True
     return _read_form(shape, pairs, found)
+
+
+def as_sent(shape: Shape[Any], form: Iterable[tuple[str, Any]], problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """`problems`, whose paths count the rows of the record that `form` read as, each at the cell as it was sent.
+
+    What a view blames it blames by its record: `lots[0]` is the first row kept, and the form may have sent it as `lots[7]`.
+    """
+    put = tree.Tree(shape)
+    put.add_pairs(form)
+    return tuple(tree.as_sent(each, shape, put.root) for each in problems)
 
 
 def _first_step(name: str) -> str:

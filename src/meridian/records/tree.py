@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from meridian.errors import Problem, Unread
@@ -518,10 +518,11 @@ def refused(wrong: ValueError, shape: Shape[Any], row: Cells, at: cells.At, foun
     """The problems of a record whose own `__post_init__` raised `wrong`, its rows counted as they were sent."""
     if not isinstance(wrong, Unread):
         return cells.refused(wrong, at, found)
-    return cells.refused(Unread(*(_as_sent(each, shape, row) for each in wrong.problems)), at, found)
+    return cells.refused(Unread(*(as_sent(each, shape, row) for each in wrong.problems)), at, found)
 
 
-def _as_sent(problem: Problem, shape: Shape[Any], row: Cells) -> Problem:
+def as_sent(problem: Problem, shape: Shape[Any], row: Cells) -> Problem:
+    """The problem, which counts the rows that a record keeps, at the cell as it was sent."""
     try:
         steps = list(parse_path(problem.path))
     except ValueError:
@@ -531,7 +532,7 @@ def _as_sent(problem: Problem, shape: Shape[Any], row: Cells) -> Problem:
     for n, step in enumerate(steps):
         if type(here) is not dict:
             if n and isinstance(here, str | Many):
-                return Problem(print_path(steps[:n]), problem.message)
+                return replace(problem, path=print_path(steps[:n]))
             break
         if isinstance(kind, RecordKind) and isinstance(step, str):
             field = kind.shape.field(step)
@@ -552,4 +553,4 @@ def _as_sent(problem: Problem, shape: Shape[Any], row: Cells) -> Problem:
         elif isinstance(kind, Mapping):
             kind = kind.item.kind
         here = here.get(step)
-    return Problem(print_path(steps), problem.message)
+    return replace(problem, path=print_path(steps))

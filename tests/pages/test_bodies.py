@@ -1,12 +1,15 @@
 """A body is read once, within bounds, alike however it is sent; and what cannot be read is refused in words."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import meridian
-from meridian.testing import PageClient
+from meridian.testing import PageClient, as_form, records
 
 JSON = {"accept": "application/json"}
 
@@ -259,3 +262,73 @@ def test_a_json_body_that_is_none_is_a_problem_and_not_a_500(asked: Asked):
     for body in (b"", b"[]", b"{", b'{"account": "A", "account": "B"}', b"\xff", b"null"):
         assert asked.send(body, "application/json").status == 422
     assert asked.records == []
+
+
+# ── Whatever comes ─────────────────────────────────────────────────────────
+
+PIECES = st.sampled_from(
+    [
+        b"--B",
+        b"\r\n",
+        b"--",
+        b'Content-Disposition: form-data; name="account"',
+        b'; filename="f"',
+        b"Content-Type: text/plain; charset=x",
+        b"account=A",
+        b"&",
+        b"lines[0].amount=",
+        b"%FF",
+        b"[",
+        b"{}",
+        b'{"account": "A"}',
+        b"\x00",
+    ]
+)
+
+
+@given(
+    body=st.binary(max_size=200) | st.lists(PIECES, max_size=20).map(b"".join),
+    content_type=st.sampled_from(
+        [URLENCODED, MULTIPART, "multipart/form-data; boundary=\x00", "application/json", "x", ";", ""]
+    ),
+)
+def test_no_body_at_all_makes_the_page_fail(body: bytes, content_type: str):
+    answered = ASKED.send(body, content_type)
+    assert answered.status in (200, 400, 415, 422)
+
+
+ASKED = Asked()
+
+
+@given(records(Note))
+def test_a_record_sent_urlencoded_and_multipart_is_the_same_record(note: Note):
+    ASKED.records.clear()
+    statuses = [ASKED.client.post("/note", "write", as_form(note), files=files).status for files in (None, {})]
+    assert (statuses[0], ASKED.records) == (statuses[1], ASKED.records[:1] * 2)
+
+
+def test_a_body_whose_sender_went_away_reaches_no_view(asked: Asked):
+    body = b"account=A-1"
+    caller = asked.client.caller("write", method="POST", path="/note", body=body)
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/note",
+        "query_string": b"",
+        "headers": [
+            (b"meridian-caller", caller.header.encode()),
+            (b"meridian-form-token", asked.token["Meridian-Form-Token"].encode()),
+            (b"content-type", URLENCODED.encode()),
+        ],
+    }
+    messages: Any = iter([{"type": "http.request", "body": body, "more_body": True}, {"type": "http.disconnect"}])
+    said: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    asyncio.run(asked.client.served(scope, receive, send))
+    assert (said[0]["status"], asked.records) == (400, [])

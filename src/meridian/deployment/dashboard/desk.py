@@ -1,19 +1,46 @@
-"""The dashboard's Pages, and what its views reach of the deployment."""
+"""The dashboard's Pages, what its views reach of the deployment, and what several of them say alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final, Generic, TypeVar, cast
+from urllib.parse import parse_qsl, urlencode
 
+from meridian.callers import Accounts, Holding, Level
+from meridian.deployment.access import AccessRow
 from meridian.deployment.reaching import Hosted
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
 from meridian.pages import Pages
+from meridian.pages.asking import Request
+from meridian.pages.showing import Link
 
-__all__ = ["Desk", "pages"]
+__all__ = [
+    "Desk",
+    "Shelf",
+    "accounts_of",
+    "desk_of",
+    "only_people",
+    "origin_of",
+    "pages",
+    "row_in",
+    "row_named",
+    "shelved",
+    "stands_on",
+    "text_of",
+]
+
+T = TypeVar("T")
 
 pages = Pages("Dashboard", templates="templates")
+
+only_people: Final = "people alone say who may do what"
+"""Why agents are not offered what shows or changes access."""
+
+_NAMED: Final = 8
+_ON_A_PAGE: Final = 100
 
 
 @dataclass(frozen=True)
@@ -27,3 +54,85 @@ class Desk:
     hosted: Mapping[str, Hosted]
     clock: Callable[[], datetime]
     settings: Settings
+
+
+def desk_of(request: Request[Any]) -> Desk:
+    """The deployment that the request reaches."""
+    return cast("Desk", request.plugin)
+
+
+def origin_of(request: Request[Any]) -> str:
+    """Where the deployment is, as whoever asks reaches it: as its operator said, else as the browser says."""
+    said = request.headers.get("origin") or f"http://{request.headers.get('host', 'localhost')}"
+    return desk_of(request).settings.public_url.rstrip("/") or said
+
+
+def text_of(row: AccessRow) -> str:
+    """A row as a form sends it: `write operations custody`.
+
+    >>> text_of(AccessRow("operations", "custody", "write"))
+    'write operations custody'
+    """
+    return f"{row.level} {row.instance} {row.role}".rstrip()
+
+
+def row_in(text: str) -> AccessRow:
+    """The row that a form sent, whether or not there is such a plugin, role or level.
+
+    >>> row_in("read desk")
+    AccessRow(instance='desk', role='', level='read')
+    """
+    level, _, rest = text.partition(" ")
+    instance, _, role = rest.partition(" ")
+    return AccessRow(instance, role, cast("Level", level))
+
+
+def row_named(row: AccessRow, hosted: Mapping[str, Hosted]) -> str:
+    """A row in words: `write on Operations, custody`. The instance is named where its plugin's name does not tell it."""
+    there = hosted.get(row.instance)
+    if there is None:
+        title = f"{row.instance}, which does not run now"
+    else:
+        twice = sum(each.pages.name == there.pages.name for each in hosted.values()) > 1
+        title = f"{there.pages.name} ({row.instance})" if twice else there.pages.name
+    return f"{row.level} on {title}, {row.role}" if row.role else f"{row.level} on {title}"
+
+
+def accounts_of(holding: Holding, level: Level) -> str:
+    """Which accounts a level of a holding reaches, in words."""
+    if level == "admin":
+        return "no account's data"
+    reached: Accounts = holding.write if level == "write" else holding.read | holding.write
+    if reached.all:
+        return "every account"
+    ids = list(reached)
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return f"{', '.join(ids[:_NAMED])}{more}" if ids else "no account yet"
+
+
+def stands_on(request: Request[Any], otherwise: str, *, without: Iterable[str] = (), **said: str) -> str:
+    """The page that the form which was sent stands on, with `said` added to its query: the way back after a change."""
+    page = next((value for name, value in request.pairs if name == "meridian.page"), "")
+    path, _, query = page.partition("?")
+    if path not in {each.path for each in pages.declared if each.kind == "page"}:
+        path, _, query = otherwise.partition("?")
+    kept = [pair for pair in parse_qsl(query) if pair[0] not in {"done", *without, *said}]
+    asked = urlencode([*kept, *said.items()])
+    return f"{path}?{asked}" if asked else path
+
+
+@dataclass(frozen=True)
+class Shelf(Generic[T]):
+    """One page of a long list: what stands on it, how many there are in all, and plain links to the other pages."""
+
+    each: Sequence[T]
+    count: int
+    links: tuple[Link, ...]
+
+
+def shelved(found: Sequence[T], page: int, link: Callable[[int], str]) -> Shelf[T]:
+    """Page `page`, counted from 1, of what was found; the last one where there are fewer."""
+    last = max(1, -(-len(found) // _ON_A_PAGE))
+    here = min(max(page, 1), last)
+    links = tuple(Link(f"{each}", link(each), each == here) for each in range(1, last + 1)) if last > 1 else ()
+    return Shelf(found[(here - 1) * _ON_A_PAGE : here * _ON_A_PAGE], len(found), links)

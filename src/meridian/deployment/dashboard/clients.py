@@ -1,0 +1,206 @@
+"""Connected clients: what a person lent to which client, what it did with that, and the way to lend and to take back.
+
+A person's own delegations and their calls enter; they leave as pages. The token of a new one leaves once, on the page that
+answers the form. What may be lent is decided in `delegations`.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from meridian.callers import LEVELS, cut
+from meridian.deployment import calls, delegations
+from meridian.deployment.access import AccessRow
+from meridian.deployment.dashboard.desk import Desk, accounts_of, desk_of, origin_of, pages, row_in, row_named, text_of
+from meridian.deployment.delegations import LASTING_DAYS, Delegation
+from meridian.deployment.reaching import held_on, opening
+from meridian.errors import Refusal
+from meridian.pages import Response
+from meridian.pages.asking import Request
+from meridian.pages.tools import Tool
+from meridian.plugins import surface_name
+from meridian.records import field
+
+__all__ = ["Lendable"]
+
+_CALLS: Final = 50
+_ENDED: Final = 20
+_WHY: Final = "a person looks after their clients themselves"
+
+_REASONS: Final = {
+    "not_served": "not lent, or not held",
+    "unknown_tool": "there is no such tool",
+    "not_read": "it did not read",
+    "timed_out": "it took too long",
+    "failed": "the plugin failed",
+}
+"""Why a call was refused, as far as that is the deployment's to say; a plugin's own reason may tell of the account."""
+
+
+@dataclass(frozen=True)
+class Lendable:
+    """A row that a person may tick: a plugin's role at a level they hold, and what a client reaches by it."""
+
+    value: str
+    plugin: str
+    instance: str
+    role: str
+    level: str
+    accounts: str
+    reads: tuple[tuple[str, Tool], ...]
+    acts: tuple[tuple[str, Tool], ...]
+
+
+@dataclass(frozen=True)
+class WhichClient:
+    """Which client is shown; all of them where none is named."""
+
+    client: str = field(default="", max_length=100)
+    before: datetime | None = None
+    ended: bool = False
+    revoked: str = field(default="", max_length=100)
+
+
+@dataclass(frozen=True)
+class MakeToken:
+    """A client, what it may reach, and for how long."""
+
+    client_name: str = field(default="", title="Client", max_length=1_000)
+    rows: list[str] = field(default_factory=list, title="What it may reach")
+    days: int = field(default=30, title="For how long", choices=LASTING_DAYS)
+
+
+@dataclass(frozen=True)
+class Revoke:
+    """The client whose token shall be of no more use."""
+
+    client: str = field(max_length=100)
+
+
+@pages.page(
+    "/clients", levels=["read", "write"], params=WhichClient, title="Connected clients", name="clients", tool=False, why=_WHY
+)
+def clients(request: Request[WhichClient]) -> Response:
+    """The clients that ask as whoever looks, and one of them with its calls."""
+    desk, asked = desk_of(request), request.params
+    if asked.client:
+        return _one(request, _own(request, asked.client))
+    now = desk.clock()
+    own = delegations.held_by(desk.store, request.caller.subject)
+    ended = [each for each in own if not each.stands(now)]
+    redraw = request.redraw if request.redraw is not None and request.redraw.path == "/clients/make" else None
+    if redraw is not None:
+        redraw.drawn = True
+    pairs = () if redraw is None else redraw.pairs
+    return pages.render(
+        "clients.html",
+        standing=[each for each in own if each.stands(now)],
+        ended=ended if asked.ended else ended[:_ENDED],
+        ended_count=len(ended),
+        now=now,
+        revoked=next((each for each in ended if each.id == asked.revoked and each.revoked_at is not None), None),
+        offered=list(_lendable(desk, request.caller.subject)),
+        lasting=LASTING_DAYS,
+        again=redraw,
+        ticked={value for name, value in pairs if name == "rows"},
+        days=next((value for name, value in pairs if name == "days"), "30"),
+        named=lambda row: row_named(row, desk.hosted),
+    )
+
+
+@pages.route(
+    "/clients/make", levels="write", methods=["POST"], params=MakeToken, tool=False, why="it shows a secret, once, to a person"
+)
+def make_token(request: Request[MakeToken]) -> Response:
+    """Make a client token, and show it this once."""
+    desk, asked = desk_of(request), request.params
+    rows = [row_in(each) for each in asked.rows]
+    made, token = delegations.make_by_hand(
+        desk.store, request.caller.subject, asked.client_name, rows, asked.days, now=desk.clock()
+    )
+    url = f"{origin_of(request)}/mcp"
+    return pages.render(
+        "token.html",
+        made=made,
+        token=token,
+        url=url,
+        over_http=json.dumps(_over_http(url, token), indent=2),
+        by_command=shlex.join(
+            ["claude", "mcp", "add", "--transport", "http", "meridian", url, "--header", f"Authorization: Bearer {token}"]
+        ),
+        over_stdio=json.dumps(_over_stdio(desk, token), indent=2),
+        named=lambda row: row_named(row, desk.hosted),
+    )
+
+
+@pages.route("/clients/revoke", levels="write", methods=["POST"], params=Revoke, tool=False, why=_WHY)
+def revoke(request: Request[Revoke]) -> Response:
+    """Revoke a client of one's own: its next call is refused."""
+    desk, asked = desk_of(request), request.params
+    delegations.revoke(desk.store, asked.client, by=request.caller.subject, now=desk.clock())
+    return pages.answer(None, None, location=f"/clients?revoked={asked.client}")
+
+
+def _one(request: Request[WhichClient], shown: Delegation) -> Response:
+    """One client of the person's own, with its calls: which tool, when, at which level, what came of it; never more."""
+    desk, before = desk_of(request), request.params.before
+    found = calls.listed(desk.store, shown.id, limit=_CALLS + 1, before=before)
+    last = found[_CALLS - 1] if len(found) > _CALLS else None
+    return pages.render(
+        "client.html",
+        shown_client=shown,
+        now=desk.clock(),
+        calls=found[:_CALLS],
+        reasons=_REASONS,
+        newest=request.path_for("/clients", client=shown.id) if before is not None else "",
+        older=request.path_for("/clients", client=shown.id, before=last.opened_at.isoformat()) if last else "",
+        named=lambda row: row_named(row, desk.hosted),
+    )
+
+
+def _own(request: Request[Any], client: str) -> Delegation:
+    """The person's own delegation of that id. Raises Refusal, in the same words for another person's as for none."""
+    found = delegations.find(desk_of(request).store, client)
+    if found is None or found.subject != request.caller.subject:
+        raise Refusal("You have no such connected client.", reason="unknown")
+    return found
+
+
+def _lendable(desk: Desk, subject: str) -> Iterator[Lendable]:
+    """A row for each plugin's role at each level that the person holds, with the tools that it reaches."""
+    for name in sorted(desk.hosted):
+        hosted = desk.hosted[name]
+        held, _ = held_on(desk.store, subject, hosted)
+        for role in hosted.roles:
+            for level in LEVELS:
+                if role not in held or level not in held[role].levels:
+                    continue
+                lent = cut({role: held[role]}, level)
+                tools = [(surface_name(name, each.name), each) for each in hosted.pages.tools if opening(each, lent)]
+                yield Lendable(
+                    value=text_of(AccessRow(name, role, level)),
+                    plugin=hosted.pages.name,
+                    instance=name,
+                    role=role,
+                    level=level,
+                    accounts=accounts_of(held[role], level),
+                    reads=tuple(each for each in tools if each[1].reads),
+                    acts=tuple(each for each in tools if not each[1].reads),
+                )
+
+
+def _over_http(url: str, token: str) -> dict[str, Any]:
+    return {"mcpServers": {"meridian": {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}}}
+
+
+def _over_stdio(desk: Desk, token: str) -> dict[str, Any]:
+    arguments = ["mcp", "--data", str(Path(desk.settings.data).absolute())]
+    if desk.settings.database:
+        arguments += ["--database", "THE-DATABASE-URL"]
+    return {"mcpServers": {"meridian": {"command": "meridian", "args": arguments, "env": {"MERIDIAN_TOKEN": token}}}}

@@ -120,6 +120,11 @@ def test_an_act_may_send_a_browser_to_a_page_so_that_a_reload_repeats_nothing():
     assert answered.follow().text == "<p>home</p>"
 
 
+def test_a_location_may_be_what_path_for_wrote():
+    client = asked(lambda pages, request: pages.answer(None, Said("hello"), location=request.path_for("/", note="a & b")))
+    assert client.post("/say", "write").headers["location"] == "/plugin/open/?note=a+%26+b"
+
+
 def test_an_agent_gets_the_data_and_no_redirect():
     client = asked(lambda pages, request: pages.answer(None, Said("hello"), location="/"))
     assert (client.call_tool("say").status, client.call_tool("say").data) == (200, {"words": "hello"})

@@ -284,7 +284,8 @@ class Served:
 
     def _link(self, root_path: str) -> Callable[[str], str]:
         def link(path: str) -> str:
-            own, question, query = path.partition("?")
+            here = path.removeprefix(root_path) if path.startswith(f"{root_path}/") else path
+            own, question, query = here.partition("?")
             if own not in self._at:
                 near = difflib.get_close_matches(own, self._at, 1)
                 raise ValueError(f"nothing is served at {own!r}" + (f"; did you mean {near[0]}?" if near else ""))

@@ -186,7 +186,7 @@ def test_a_read_may_change_nothing():
     client = PageClient(recording([]), book(accounts=["A"]), write={"A"})
     header = client.caller("write", method="GET", path="/list").header
     with pytest.raises(meridian.Refusal) as refused:
-        asyncio.run(client.plugin.record_opening_balance(RecordOpeningBalance("A", date(2026, 1, 31), []), acting_for=header))  # type: ignore[attr-defined]
+        asyncio.run(client.plugin.record_opening_balance(RecordOpeningBalance("A", date(2026, 1, 31), []), acting_for=header))
     assert (refused.value.reason, refused.value.detail) == (
         "not_admitted",
         "RecordOpeningBalance changes something, and this call is a read.",

@@ -95,7 +95,7 @@ class PageClient:
         self.deployment_key = plugin.deployment_key if isinstance(plugin, InMemoryBook) else DEPLOYMENT_KEY
         self._book = plugin if isinstance(plugin, InMemoryBook) else None
         self._clock = clock
-        self.plugin = _standing_in(plugin, pages, instance, settings)
+        self.plugin: Any = _standing_in(plugin, pages, instance, settings)
         self.served = Served(
             pages,
             instance=instance,

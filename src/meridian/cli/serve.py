@@ -63,7 +63,8 @@ def run(given: argparse.Namespace) -> int:
         gc.collect()
         gc.freeze()
 
-    signal.signal(signal.SIGTERM, _end)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _end)
     with listener:
         server = _Server(config, tell)
         try:

@@ -55,7 +55,7 @@ Words = Callable[..., Response]
 """Draws a page of a few words: `words(request, status_code, title, *paragraphs)`."""
 
 
-class Refused(Exception):  # noqa: N818  a no, in words
+class Refused(Exception):
     """A request that does not reach its plugin: the status, a title and a sentence for the person."""
 
     def __init__(self, status_code: int, title: str, detail: str) -> None:
@@ -162,10 +162,8 @@ class Gateway:
                 403, "That came from elsewhere", "The form was sent from another site. Open the page here and send it."
             )
         caller = await self._caller(person, hosted, level)
-        if not path and not changes and _declaration(hosted.pages, "/", "GET") is None:
-            first = first_page(hosted.pages, level, caller.holdings)
-            if first is not None:
-                return RedirectResponse(prefix + first, 303)
+        if not path and not changes and (first := first_page(hosted.pages, level, caller.holdings)) not in (None, "/"):
+            return RedirectResponse(f"{prefix}{first}", 303)
         with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as body:
             declaration = _declaration(hosted.pages, f"/{path}", request.method)
             sha256 = await self._take(request, hosted, caller, body, declaration) if changes else assertion.digest(b"")
@@ -411,7 +409,7 @@ class _Call:
     outcome: tuple[str | None, str | None] = (None, None)
 
 
-class _TooLong(Exception):  # noqa: N818  a no, not a fault
+class _TooLong(Exception):
     """An answer longer than is passed on."""
 
 

@@ -159,8 +159,9 @@ class Surface:
                     once_send.close()
 
             async def pass_on() -> None:
-                async for message in said:
-                    await write_stream.send(message)
+                async with write_stream:
+                    async for message in said:
+                        await write_stream.send(message)
 
             conversations.start_soon(pass_on)
             conversations.start_soon(converse, opened, said_send.clone())

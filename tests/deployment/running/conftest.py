@@ -4,7 +4,7 @@ import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -66,19 +66,23 @@ class Running:
             async with Client(transport, mode=mode) as client:
                 yield client
 
-    def rpc(self, subject: str, method: str, **params: Any) -> httpx2.Response:
-        """One request of the handshake era, as its bytes go over the wire."""
+    def rpc(self, subject: str, method: str, headers: dict[str, str] | None = None, **params: Any) -> httpx2.Response:
+        """One request as its bytes go over the wire; of the handshake era, unless the headers say another."""
         return httpx2.post(
             f"{self.url}/mcp",
             json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
-            headers={"Authorization": f"Bearer {self.token(subject)}", "Accept": "application/json, text/event-stream"},
+            headers={
+                "Authorization": f"Bearer {self.token(subject)}",
+                "Accept": "application/json, text/event-stream",
+                **(headers or {}),
+            },
             timeout=20,
         )
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(data=str(tmp_path / "data"), call_seconds=5)
+    return Settings(data=str(tmp_path / "data"), call_seconds=3)
 
 
 @pytest.fixture
@@ -113,6 +117,3 @@ def form_token(html: str) -> str:
 @pytest.fixture(name="form_token")
 def form_token_fixture() -> Callable[[str], str]:
     return form_token
-
-
-Connect = Callable[..., AbstractAsyncContextManager[Client]]

@@ -1,0 +1,106 @@
+"""`meridian mcp`, started by the official client as a client starts its servers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+pytestmark = pytest.mark.anyio
+
+MERIDIAN = str(Path(sys.executable).with_name("meridian"))
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def people(meridian):
+    """The demo's people, of a deployment that was served once."""
+    served = meridian("serve", "desk=front_desk:pages", "--data", "data", "--port", "0", "--demo", "--json")
+    told = served.told()
+    served.end()
+    return {each["subject"]: each for each in told["people"]}
+
+
+def started(folder, token, *targets):
+    return StdioServerParameters(
+        command=MERIDIAN, args=["mcp", *targets, "--data", "data"], env={**os.environ, "MERIDIAN_TOKEN": token}, cwd=folder
+    )
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("targets", [(), ("desk=front_desk:pages",)])
+async def test_a_client_lists_and_calls_its_person_s_tools_whatever_a_plugin_prints(folder, people, mode, targets):
+    async with Client(started(folder, people["demo-writer"]["client_token"], *targets), mode=mode) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached"]
+        answered = await client.call_tool("desk__list_reached", {})
+        assert answered.structured_content == {"outcome": "unchanged", "data": {"accounts": ["A-1", "A-2"]}}
+
+
+def test_a_client_that_discovers_and_then_opens_the_older_way_is_served(folder, people):
+    """Claude Code asks `server/discover` and goes on with `initialize`."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    }
+    opened = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages = [
+        {"id": 0, "method": "server/discover", "params": {"_meta": meta}},
+        {"id": 1, "method": "initialize", "params": opened},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    with subprocess.Popen(
+        [MERIDIAN, "mcp", "--data", "data"],
+        cwd=folder,
+        env={**os.environ, "MERIDIAN_TOKEN": people["demo-writer"]["client_token"]},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers = {}
+        for message in messages:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            process.stdin.flush()
+            if "id" in message:
+                answer = json.loads(process.stdout.readline())
+                answers[answer["id"]] = answer["result"]
+        process.stdin.close()
+        assert process.wait(30) == 0
+    assert answers[0]["supportedVersions"] == ["2026-07-28"]
+    assert answers[1]["protocolVersion"] == "2025-11-25"
+    assert [tool["name"] for tool in answers[2]["tools"]] == ["desk__list_reached"]
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        ("", "meridian: MERIDIAN_TOKEN is not set; put a client token there, made under Connected clients\n"),
+        (
+            "mrd_wrong",
+            "meridian: MERIDIAN_TOKEN: The client token is not one that stands: it may be mistyped, revoked or expired. "
+            "Make another under Connected clients.\n",
+        ),
+    ],
+)
+def test_without_a_token_that_stands_nothing_is_served(folder, people, token, said):
+    ended = subprocess.run(
+        [MERIDIAN, "mcp", "--data", "data"],
+        cwd=folder,
+        env={**os.environ, "MERIDIAN_TOKEN": token},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", said)

@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
 from importlib.resources import files
 from typing import Literal
-from urllib.parse import urlencode
 
 import meridian
 from meridian.commands import Entry, ListEntries, ListPositions, Positions, RecordOpeningBalance, same_balance
@@ -171,8 +170,8 @@ async def confirm_opening_balance(request: meridian.Request[Draft]) -> meridian.
     draft = request.params
     _refuse_what_contradicts(draft, request)
     entry = await request.plugin.record_opening_balance(_command(draft), acting_for=request.caller.header)
-    there = urlencode({"account": entry.account, "entry": entry.entry_id, "outcome": entry.outcome})
-    return pages.answer(None, entry, outcome=entry.outcome, location=f"/positions?{there}")
+    there = request.path_for("/positions", account=entry.account, entry=entry.entry_id, outcome=entry.outcome)
+    return pages.answer(None, entry, outcome=entry.outcome, location=there)
 
 
 def _cost_of(lots: list[Lot]) -> Decimal | None:

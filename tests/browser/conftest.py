@@ -128,6 +128,8 @@ def screenshot() -> Callable[[Page, str], None]:
         before = page.viewport_size
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
+            height = page.evaluate("document.documentElement.scrollHeight")  # so that nothing sticks in the middle of it
+            page.set_viewport_size({"width": width, "height": max(900, height)})
             for scheme in SCHEMES:
                 page.emulate_media(color_scheme=scheme)
                 file = f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}-{width}-{scheme}.png"

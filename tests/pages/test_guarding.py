@@ -276,6 +276,18 @@ def test_a_browsers_post_without_its_token_is_a_403_reads_included(client: PageC
     assert (said(answered), reached) == ((403, refused("not_served", detail)), [])
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_whatever_method_may_change_something_asks_for_the_token(method: str):
+    pages = meridian.Pages("Desk")
+    pages.route("/x", levels="write", methods=[method], params=Note, name="x")(lambda request: pages.answer(None, {}))
+    client = PageClient(pages, None)
+    assert [client.request(method, "/x", "write", form={}).status, client.post("/x", "write", method=method).status] == [
+        403,
+        200,
+    ]
+    assert client.call_tool("x").outcome == "made"
+
+
 @pytest.mark.parametrize(
     "other",
     [{"subject": "someone else"}, {"instance": "another"}],

@@ -13,6 +13,7 @@ import meridian
 from meridian.callers import Accounts
 from meridian.commands import ListAccounts, RecordOpeningBalance
 from meridian.testing import PageClient, book
+from meridian.testing.answers import AnsweredHeaders
 
 
 @dataclass(frozen=True)
@@ -243,9 +244,9 @@ def test_a_request_adds_nothing_but_the_signed_header():
 def test_a_query_may_be_in_the_path_and_beside_it():
     pages = meridian.Pages("Desk")
     pages.page("/", levels="read", params=Note, answers=Note, name="note")(lambda request: pages.answer(None, request.params))
-    answered = PageClient(pages, None).get("/?account=A%20%26%20B", "read", query={"tags": ["x", "y"]})
-    assert (answered.status, answered.path) == (200, "/?account=A%20%26%20B&tags=x&tags=y")
-    assert all(answered.shows(each) for each in ("A & B", "x", "y"))
+    answered = PageClient(pages, None).get("/?account=A%20%26%20Ł-ł", "read", query={"tags": ["x", "y"]})
+    assert (answered.status, answered.path) == (200, "/?account=A%20%26%20Ł-ł&tags=x&tags=y")
+    assert all(answered.shows(each) for each in ("A & Ł-ł", "x", "y"))
 
 
 def test_a_form_may_be_a_record_pairs_or_texts_by_name():
@@ -283,6 +284,17 @@ def test_an_address_that_leaves_the_plugin_is_followed_nowhere():
         client.forms("/", "read")[0].submit()
     with pytest.raises(ValueError, match="is no redirect to a page of the plugin"):
         client.get("/", "read").follow()
+
+
+def test_headers_are_found_in_whatever_letters_and_several_of_one_name_apart():
+    headers = AnsweredHeaders((("x-a", "1"), ("x-b", "2"), ("x-a", "3")))
+    assert (headers["X-A"], headers.all("x-A"), list(headers), len(headers), headers.get("x-c")) == (
+        "1, 3",
+        ["1", "3"],
+        ["x-a", "x-b"],
+        2,
+        None,
+    )
 
 
 # ── Every page ─────────────────────────────────────────────────────────────

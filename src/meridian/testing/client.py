@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Self, TypeAlias
-from urllib.parse import unquote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 
 from meridian.callers import LEVELS, Accounts, Caller, Holding, Holdings, Level, Role, cut
 from meridian.pages import Declaration, Pages, Plugin, Tool, assertion
@@ -442,7 +442,7 @@ class PageClient:
     @staticmethod
     def _split(path: str) -> tuple[str, str]:
         own, _, query = path.partition("?")
-        return unquote(own), query
+        return unquote(own), "".join(each if each.isascii() else quote(each) for each in query)
 
     @staticmethod
     def _body(form: FormData, files: Uploads | None) -> tuple[bytes, str | None]:

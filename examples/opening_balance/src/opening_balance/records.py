@@ -85,7 +85,7 @@ class Choice:
     """Which statement of an uploaded file to start from."""
 
     number: int = meridian.field(
-        default=1, title="Statement", description="Which one, where the file holds several accounts' statements.", min=1, max=50
+        default=1, title="Number", description="Which statement, where the file holds those of several accounts.", min=1, max=50
     )
 
 

@@ -11,6 +11,7 @@ lent that of `delegations`.
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -31,6 +32,7 @@ from meridian.deployment.store.tables import (
     account_groups,
     accounts,
     delegations,
+    instances,
     people,
     permissions,
     sessions,
@@ -49,6 +51,8 @@ __all__ = [
     "UserGroup",
     "add_account",
     "add_group",
+    "add_to_access_group",
+    "add_to_account_group",
     "every_access_group",
     "every_account",
     "every_account_group",
@@ -64,6 +68,8 @@ __all__ = [
     "name_accounts",
     "name_rows",
     "remove_group",
+    "take_from_access_group",
+    "take_from_account_group",
     "withdraw",
 ]
 
@@ -362,6 +368,58 @@ def name_rows(store: Store, group: str, rows: Iterable[AccessRow]) -> None:
             )
 
 
+def add_to_account_group(store: Store, group: str, account: str) -> None:
+    """Name one more account in the account group. Raises Refusal for an account there is not."""
+
+    def file(connection: Connection) -> None:
+        _changeable(connection, "account", group)
+        if connection.scalar(select(accounts.c.id).where(accounts.c.id == account)) is None:
+            raise Refusal("That is no account.", [Problem("account", f'there is no account "{account[:60]}"')])
+        named = account_group_accounts.c
+        count = select(func.count()).select_from(account_group_accounts).where(named.account_group == group)
+        _bound((connection.scalar(count) or 0) + 1, "accounts")
+        if connection.scalar(select(named.account).where(named.account_group == group, named.account == account)) is None:
+            connection.execute(insert(account_group_accounts).values(account_group=group, account=account))
+
+    store.rewrite(file)
+
+
+def take_from_account_group(store: Store, group: str, account: str) -> None:
+    """Name the account in the account group no longer."""
+    with store.write() as connection:
+        _changeable(connection, "account", group)
+        connection.execute(
+            delete(account_group_accounts).where(
+                account_group_accounts.c.account_group == group, account_group_accounts.c.account == account
+            )
+        )
+
+
+def add_to_access_group(store: Store, group: str, row: AccessRow) -> None:
+    """Name one more row in the access group. Raises Refusal for a role or a level that no plugin there is has."""
+
+    def file(connection: Connection) -> None:
+        _changeable(connection, "access", group)
+        roles = connection.scalar(select(instances.c.roles).where(instances.c.name == row.instance))
+        if roles is None or row.role not in json.loads(roles) or row.level not in LEVELS:
+            raise Refusal("That is no plugin's role at a level.", [Problem("row", "choose a plugin's role at a level")])
+        count = select(func.count()).select_from(access_group_rows).where(access_group_rows.c.access_group == group)
+        _bound((connection.scalar(count) or 0) + 1, "rows")
+        if connection.scalar(select(access_group_rows.c.level).where(*_is(group, row))) is None:
+            connection.execute(
+                insert(access_group_rows).values(access_group=group, instance=row.instance, role=row.role, level=row.level)
+            )
+
+    store.rewrite(file)
+
+
+def take_from_access_group(store: Store, group: str, row: AccessRow) -> None:
+    """Name the row in the access group no longer, whether or not its plugin still runs."""
+    with store.write() as connection:
+        _changeable(connection, "access", group)
+        connection.execute(delete(access_group_rows).where(*_is(group, row)))
+
+
 def grant(store: Store, user_group: str, account_group: str, access_group: str) -> str:
     """Join the three groups, and answer with the permission's id; the same three again are the permission there is."""
 
@@ -386,6 +444,11 @@ def withdraw(store: Store, permission: str) -> None:
         if built_in:
             raise Refusal("This permission is built in; it is the deployment admins'.", reason="built_in")
         connection.execute(delete(permissions).where(permissions.c.id == permission))
+
+
+def _is(group: str, row: AccessRow) -> tuple[Any, ...]:
+    named = access_group_rows.c
+    return named.access_group == group, named.instance == row.instance, named.role == row.role, named.level == row.level
 
 
 def _holding(level: Level, reached: Accounts) -> Holding:

@@ -128,7 +128,7 @@ def _pages_at(source: str) -> Pages:
     there = [name for name, value in vars(found).items() if isinstance(value, Pages)]
     if pages is not None:
         raise DeploymentError(
-            f"{source}: {attribute} is a {type(pages).__name__}, not a meridian.Pages{_or_these(module, there)}"
+            f"{source}: {attribute} is of the kind {type(pages).__name__}, not a meridian.Pages{_or_these(module, there)}"
         )
     raise DeploymentError(f"{source}: {module} has no {attribute}{_or_these(module, there)}")
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from meridian.deployment.surface import STANDS_NO_LONGER
+
 pytestmark = pytest.mark.anyio
 
 MERIDIAN = str(Path(sys.executable).with_name("meridian"))
@@ -86,11 +88,7 @@ def test_a_client_that_discovers_and_then_opens_the_older_way_is_served(folder, 
     ("token", "said"),
     [
         ("", "meridian: MERIDIAN_TOKEN is not set; put a client token there, made under Connected clients\n"),
-        (
-            "mrd_wrong",
-            "meridian: MERIDIAN_TOKEN: The client token is not one that stands: it may be mistyped, revoked or expired. "
-            "Make another under Connected clients.\n",
-        ),
+        ("mrd_wrong", f"meridian: MERIDIAN_TOKEN: {STANDS_NO_LONGER}\n"),
     ],
 )
 def test_without_a_token_that_stands_nothing_is_served(folder, people, token, said):

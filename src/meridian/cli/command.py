@@ -7,7 +7,6 @@ error in words, 2 where the command line did not read.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -33,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.command == "serve":
             return serve.run(given)
-        return mcp.run(given, token=os.environ.get(mcp.TOKEN, ""))
+        return mcp.run(given)
     except (DeploymentError, DeclarationError) as reason:
         return _fail(str(reason))
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 
 import anyio
@@ -14,27 +15,27 @@ import anyio
 from meridian.cli.serve import given_settings
 from meridian.deployment import delegations, instances
 from meridian.deployment.app import Deployment, utc_now
+from meridian.deployment.connecting import TOKEN_VARIABLE
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
 from meridian.deployment.surface import STANDS_NO_LONGER
 from meridian.errors import DeploymentError
 from meridian.plugins import Loaded, find, load
 
-__all__ = ["TOKEN", "run"]
-
-TOKEN = "MERIDIAN_TOKEN"  # noqa: S105  the variable's name, not a token
+__all__ = ["run"]
 
 
-def run(given: argparse.Namespace, *, token: str) -> int:
+def run(given: argparse.Namespace) -> int:
     """Serve until the client closes its end; the exit code."""
+    token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
-        raise DeploymentError(f"{TOKEN} is not set; put a client token there, made under Connected clients")
+        raise DeploymentError(f"{TOKEN_VARIABLE} is not set; put a client token there, made under Connected clients")
     settings = given_settings(given)
     loaded = load(given.targets) if given.targets else _served_last(settings)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     deployment = Deployment(loaded, settings)
     if delegations.by_token(deployment.store, token, now=utc_now()) is None:
-        raise DeploymentError(f"{TOKEN}: {STANDS_NO_LONGER}")
+        raise DeploymentError(f"{TOKEN_VARIABLE}: {STANDS_NO_LONGER}")
 
     async def serve() -> None:
         async with deployment.running(over_http=False):

@@ -9,12 +9,10 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import shutil
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -22,12 +20,13 @@ import uvicorn
 
 from meridian.deployment import demo, identity
 from meridian.deployment.app import Deployment, utc_now
+from meridian.deployment.connecting import http_configuration, stdio_configuration
 from meridian.deployment.demo import DemoPerson
 from meridian.deployment.settings import Settings, read_settings
 from meridian.errors import DeploymentError
 from meridian.plugins import load, warnings_of
 
-__all__ = ["client_configuration", "given_settings", "run", "stdio_configuration"]
+__all__ = ["given_settings", "run"]
 
 SECONDS_TO_FINISH = 10
 """How long calls under way may take to finish once the deployment is to end."""
@@ -78,21 +77,6 @@ def given_settings(given: argparse.Namespace) -> Settings:
     """The settings that a command line gave; the others at their defaults. Raises DeploymentError."""
     names = ("data", "database", "host", "port", "public_url")
     return read_settings({name: value for name in names if (value := getattr(given, name, None)) is not None})
-
-
-def client_configuration(mcp_url: str, token: str) -> dict[str, Any]:
-    """What to paste into a client that asks over HTTP."""
-    return {"mcpServers": {"meridian": {"type": "http", "url": mcp_url, "headers": {"Authorization": f"Bearer {token}"}}}}
-
-
-def stdio_configuration(targets: Sequence[str], settings: Settings, token: str) -> dict[str, Any]:
-    """What to paste into a client that starts its servers itself."""
-    beside = Path(sys.executable).with_name("meridian")
-    command = str(beside) if beside.exists() else shutil.which("meridian") or "meridian"
-    arguments = ["mcp", *targets, "--data", str(Path(settings.data).absolute())]
-    if settings.database:
-        arguments += ["--database", settings.database]
-    return {"mcpServers": {"meridian": {"command": command, "args": arguments, "env": {"MERIDIAN_TOKEN": token}}}}
 
 
 class _Server(uvicorn.Server):
@@ -170,11 +154,11 @@ def _as_words(
             f"{person.display_name}: {person.holds}",
             f"  sign in, once   {said['sign_in_url']}",
             f"  client token    {person.client_token}",
-            f"  configuration   {json.dumps(client_configuration(f'{url}/mcp', person.client_token))}",
+            f"  configuration   {json.dumps(http_configuration(f'{url}/mcp', person.client_token))}",
             "",
         ]
     if people:
-        example = stdio_configuration(targets, settings, "A-CLIENT-TOKEN-OF-THE-ABOVE")
+        example = stdio_configuration(settings, "A-CLIENT-TOKEN-OF-THE-ABOVE", targets)
         lines += ["For a client that starts its servers itself:", f"  {json.dumps(example)}", ""]
     lines.append("Ctrl-C ends it.")
     return "\n".join(lines)

@@ -34,7 +34,7 @@ _POWERFUL: Final = (
 )  # fmt: skip
 
 
-class Leaves(Exception):  # noqa: N818  a no, in words
+class Leaves(Exception):
     """An answer that would send the browser out of its plugin; `location` is where, shortened."""
 
     def __init__(self, location: str) -> None:

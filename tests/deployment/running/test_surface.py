@@ -220,11 +220,9 @@ async def test_a_client_reaches_no_more_than_it_was_lent(running):
     async with running.client("demo-writer", token=token) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_open"]
         assert outcome(await client.call_tool("desk__list_open", {}))["data"]["level"] == "read"
-        assert said(await client.call_tool("desk__confirm", {"account": "A-1"})) == (
-            "not_served",
-            "desk__confirm serves write on operations; your person holds write on operations, "
-            "and lent this client read on operations.",
-        )
+        reason, detail = said(await client.call_tool("desk__confirm", {"account": "A-1"}))
+    assert reason == "not_served"
+    assert detail.endswith("your person holds write on operations, and lent this client read on operations.")
 
 
 async def test_access_taken_away_holds_at_the_next_call(running):

@@ -173,3 +173,47 @@ def test_a_page_that_the_plugin_has_not(served: Any, writer: Page, look: Callabl
 def test_about(served: Any, admin: Page, look: Callable[..., None]):
     admin.goto(f"{served.url}/operations/manage/about")
     look(admin, "about", "About – Opening balance – Meridian")
+
+
+# ── The deployment's own pages ────────────────────────────────────────────
+
+
+def test_connected_clients(served: Any, writer: Page, look: Callable[..., None]):
+    writer.goto(f"{served.url}/dashboard/open/clients")
+    look(writer, "connected clients", "Connected clients – Dashboard – Meridian")
+    writer.get_by_role("button", name="Make a client token").click()
+    writer.locator(".problems").wait_for()
+    look(writer, "connected clients problems", "Error: Connected clients – Dashboard – Meridian")
+    writer.goto(f"{served.url}/dashboard/open/clients")
+    writer.get_by_role("link", name="Demo client").click()
+    writer.wait_for_url("**/clients?*")
+    look(writer, "one connected client", writer.title())
+
+
+def test_a_client_token_is_shown_once(served: Any, signed_in: Callable[..., Page], look: Callable[..., None]):
+    reader = signed_in("demo-reader", **CALM)
+    reader.goto(f"{served.url}/dashboard/open/clients")
+    reader.get_by_label("Client", exact=True).fill("Notes on my laptop")
+    reader.get_by_role("checkbox").first.check()
+    reader.get_by_role("button", name="Make a client token").click()
+    reader.get_by_text("mrd_").first.wait_for()
+    look(reader, "client token", reader.title())
+
+
+def test_your_password(served: Any, writer: Page, look: Callable[..., None]):
+    writer.goto(f"{served.url}/dashboard/open/password")
+    look(writer, "your password", "Your password – Dashboard – Meridian")
+
+
+@pytest.mark.parametrize("path", ["access", "people", "groups", "accounts"])
+def test_what_a_deployment_admin_looks_after(served: Any, admin: Page, look: Callable[..., None], path: str):
+    assert admin.goto(f"{served.url}/dashboard/manage/{path}").status == 200
+    look(admin, path, f"{path.capitalize()} – Dashboard – Meridian")
+
+
+@pytest.mark.parametrize("path", ["people", "groups"])
+def test_one_of_what_a_deployment_admin_looks_after(served: Any, admin: Page, look: Callable[..., None], path: str):
+    admin.goto(f"{served.url}/dashboard/manage/{path}")
+    admin.get_by_role("main").locator("tbody a").first.click()
+    admin.wait_for_url(f"**/{path}?*")
+    look(admin, f"one of {path}", admin.title())

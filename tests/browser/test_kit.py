@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, Page, Route
 
 from meridian import records
 from meridian.errors import Problem
-from meridian.pages.drawing import draw_form, shown
+from meridian.pages.drawing import draw_form
+from meridian.pages.showing import shown
 from meridian.records import shape_of
 
 KIT = files("meridian.pages") / "static"

@@ -14,23 +14,10 @@ import pytest
 
 from meridian import records
 from meridian.errors import Problem
-from meridian.pages.drawing import (
-    Dictionary,
-    Form,
-    FormTool,
-    Grid,
-    Group,
-    Input,
-    Look,
-    Mention,
-    Option,
-    Total,
-    draw_form,
-    edit_rows,
-    names,
-    reaches,
-    shown,
-)
+from meridian.pages.drawing import draw_form, names, reaches
+from meridian.pages.editing import edit_rows
+from meridian.pages.form import Dictionary, Form, FormTool, Grid, Group, Input, Look, Mention, Option, Total
+from meridian.pages.showing import shown
 from meridian.records import read_form, shape_of, write_form
 
 

@@ -1,8 +1,7 @@
-"""The form that a shape draws, as plain frozen values.
+"""The form that a shape draws: its inputs, groups and grids, each with what was typed there and why it did not read.
 
-A shape, what was typed and what did not read enter; a `Form` leaves, and the template `meridian/form.html` writes it out. No
-name, no input and no message is decided in the template: what a person sees of a cell can be read, and tested, here. Rows are
-never renumbered, so the cell of `lots[7]` stays the eighth row's, whatever stands before it.
+A shape, what was typed and what did not read enter; a `Form` leaves. Rows are never renumbered, so the cell of `lots[7]` stays
+the eighth row's, whatever stands before it.
 
 Three rules shape what is drawn. A spare row is blank, its choices and boxes too, because a row whose cells hold the defaults is
 a row. A `secret` is drawn empty, always, and its form is not offered to a browser's agent: Chromium offers every named control
@@ -14,20 +13,51 @@ stays as typed.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 import zoneinfo
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
-from uuid import UUID
 
 from meridian.errors import Problem
-from meridian.pages.showing import by_thousands, draw_record, draw_table, humanised, inline, shown
+from meridian.pages.form import (
+    Blank,
+    Column,
+    Control,
+    Dictionary,
+    Form,
+    FormTool,
+    Grid,
+    Group,
+    Input,
+    Item,
+    Look,
+    Mention,
+    Option,
+    Part,
+    Row,
+    Total,
+    Width,
+    walk,
+)
+from meridian.pages.showing import humanised, inline, shown
+from meridian.pages.typed import (
+    LAST_ROW,
+    MAX_STEPS,
+    NOTHING,
+    Pairs,
+    Typed,
+    defaults,
+    every,
+    path_below,
+    rows_of,
+    rows_typed,
+    text_of,
+    typed_at,
+    values_in,
+)
 from meridian.records import (
-    EVERY,
     Boolean,
     Cell,
     Choice,
@@ -37,49 +67,16 @@ from meridian.records import (
     FieldShape,
     Integer,
     JsonObject,
-    Kind,
     RecordKind,
     Rows,
     Shape,
-    Step,
     Time,
     Uuid,
     parse_path,
-    print_path,
 )
 from meridian.records import Mapping as Entries
 
-__all__ = [
-    "Blank",
-    "Column",
-    "Dictionary",
-    "Form",
-    "FormTool",
-    "Grid",
-    "Group",
-    "Input",
-    "Item",
-    "Look",
-    "Mention",
-    "Option",
-    "Part",
-    "Row",
-    "Total",
-    "draw_form",
-    "draw_record",
-    "draw_table",
-    "edit_rows",
-    "names",
-    "reaches",
-    "shown",
-]
-
-Pairs: TypeAlias = Sequence[tuple[str, str]]
-Control = Literal[
-    "text", "textarea", "checkbox", "checks", "radios", "select", "list", "date", "time", "moment", "secret", "json", "file"
-]
-
-Width = Literal["short", "medium", "long"]
+__all__ = ["draw_form", "names", "reaches"]
 
 RADIOS: Final = 5
 """Choices up to here are radios, more are a select."""
@@ -89,396 +86,11 @@ LONG_TEXT: Final = 200
 """A text that may be longer than this is drawn as a textarea."""
 FOLDED: Final = 3
 """A nested list with more rows than this is folded."""
-LAST_ROW: Final = 9_999
-MAX_STEPS: Final = 64
-"""A name of more steps than this is no cell that a form draws."""
 
 ROW_TOKEN: Final = "@row{}@"  # noqa: S105  not a secret
 """What stands for a row's number, by depth, in the blank row that the script copies."""
 NUMBER_TOKEN: Final = "@number{}@"  # noqa: S105
 """The same, counted from one, as a person reads it."""
-
-
-# ── The model ──────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class FormTool:
-    """A form as a browser's agent sees it (WebMCP). `auto_submit` is for reads alone: an act waits for the person's press."""
-
-    name: str
-    description: str
-    auto_submit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One choice: what is sent, and what a person reads."""
-
-    value: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a field's input is like wherever it stands; the inputs of a column share one.
-
-    `figure` is a number, set to the right; `attributes` are what the browser is told; `default` is what blank means;
-    `companion` says that a box left unticked must still be sent; `tool` is what the browser's agent is told.
-    """
-
-    control: Control
-    label: str
-    hint: str = ""
-    optional: bool = False
-    figure: bool = False
-    width: Width = "medium"
-    attributes: tuple[tuple[str, str], ...] = ()
-    options: tuple[Option, ...] = ()
-    default: str = ""
-    companion: bool = False
-    tool: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One cell: its name, which is its path, and what stands in it.
-
-    `where` names it in words, as in "Row 8, cost". `control` is the look's, or `text` where the browser's own control would
-    drop `value`. A checkbox has `ticked`, a set of checks has `chosen`, a moment has its `zone`.
-    """
-
-    path: str
-    id: str
-    look: Look
-    control: Control
-    where: str
-    value: str = ""
-    ticked: bool = False
-    chosen: tuple[str, ...] = ()
-    zone: str = ""
-    problem: str = ""
-    required: bool = False
-    focus: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A record inside the record: its parts, under its name."""
-
-    path: str
-    id: str
-    label: str
-    hint: str
-    optional: bool
-    parts: tuple[Part, ...]
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a grid. `path` goes on from the row's, and is empty where a row is one cell; `group` is the label of the
-    inner record the column belongs to; `summed` says that it has a total."""
-
-    path: str
-    look: Look
-    group: str = ""
-    summed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """The sum of the figures at `key`, a path that leaves out the numbers of the rows summed; "—" where one does not read."""
-
-    key: str
-    label: str
-    text: str
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Its digits by thousands."""
-        return by_thousands(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row: `number` as a person counts, an input for each column, and what is nested under it."""
-
-    path: str
-    id: str
-    number: str
-    cells: tuple[Input, ...]
-    under: tuple[Part, ...] = ()
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A list of rows as a table. `next` is the number that a new row takes; `of` names the row a nested grid is under.
-
-    `heads` are the labels over the columns, with how many each spans, and empty where no column belongs to an inner record.
-    `words` explains the columns, those of nested lists too, once, at the outermost grid. `totals` has one for each column, or
-    None; `sums` are those of nested lists. `depth` counts from 0; `opened` says whether a nested grid is unfolded.
-    """
-
-    path: str
-    id: str
-    label: str
-    hint: str
-    optional: bool
-    columns: tuple[Column, ...]
-    heads: tuple[tuple[str, int], ...]
-    rows: tuple[Row, ...]
-    next: int
-    depth: int
-    of: str = ""
-    opened: bool = True
-    words: tuple[tuple[str, str], ...] = ()
-    totals: tuple[Total | None, ...] = ()
-    sums: tuple[Total, ...] = ()
-    problem: str = ""
-
-    @property
-    def name(self) -> str:
-        """Its label inside a sentence."""
-        return inline(self.label)
-
-    @property
-    def span(self) -> int:
-        """How many cells a row is wide: its number, its columns, its button."""
-        return len(self.columns) + 2
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One entry of a dict: its key, and the part drawn for its value."""
-
-    key: str
-    path: str
-    part: Part
-
-
-@dataclass(frozen=True, slots=True)
-class Dictionary:
-    """A dict as a list of entries. A new one's key is typed in the input `key_name`."""
-
-    path: str
-    id: str
-    label: str
-    hint: str
-    optional: bool
-    items: tuple[Item, ...]
-    key_name: str
-    problem: str = ""
-
-
-Part: TypeAlias = Input | Group | Grid | Dictionary
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """One line of the summary above a form: where, and what; `id` is the cell's, empty where nothing is drawn for it."""
-
-    id: str
-    where: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Blank:
-    """The blank row that the script copies for every grid of one `pattern`; tokens stand for the numbers of its rows."""
-
-    pattern: str
-    grid: Grid
-    row: Row
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A form, whole. `parts` stand in the order of the record; `problems` in the order they were found.
-
-    `lists` are the suggestions of inputs with many choices, by the id of their datalist. `blanks` has one for each list.
-    """
-
-    id: str
-    action: str
-    method: Literal["get", "post"]
-    submit: str
-    parts: tuple[Part, ...]
-    hidden: tuple[tuple[str, str], ...] = ()
-    problems: tuple[Mention, ...] = ()
-    detail: str = ""
-    prepare: bool = False
-    reason: str = ""
-    save: bool = True
-    tool: FormTool | None = None
-    multipart: bool = False
-    lists: tuple[tuple[str, tuple[Option, ...]], ...] = ()
-    blanks: tuple[Blank, ...] = ()
-
-    @property
-    def heading(self) -> str:
-        """What the summary is headed with; empty where there is none."""
-        if len(self.problems) > 1:
-            return f"There are {len(self.problems)} problems"
-        return "There is a problem" if self.problems or self.detail else ""
-
-    @property
-    def edits(self) -> bool:
-        """Whether it has buttons that add and remove rows or entries."""
-        return bool(self.blanks) or any(isinstance(each, Dictionary) for each in _walk(self.parts))
-
-    def part(self, path: str) -> Part:
-        """The part at `path`, for a page that lays its form out by hand. Raises LookupError where the form has none."""
-        for part in _walk(self.parts):
-            if part.path == path:
-                return part
-        raise LookupError(f"the form draws nothing at {path!r}; it draws {', '.join(part.path for part in self.parts)}")
-
-
-def _walk(parts: Iterable[Part]) -> Iterator[Part]:
-    for part in parts:
-        yield part
-        match part:
-            case Group():
-                yield from _walk(part.parts)
-            case Grid():
-                for row in part.rows:
-                    yield from row.cells
-                    yield from _walk(row.under)
-            case Dictionary():
-                yield from _walk(item.part for item in part.items)
-            case Input():
-                pass
-
-
-# ── What was typed, as a tree ──────────────────────────────────────────────
-
-
-class _Node:
-    """What was typed at one path, and below it."""
-
-    __slots__ = ("below", "values")
-
-    def __init__(self) -> None:
-        self.values: list[str] = []
-        self.below: dict[Step, _Node] = {}
-
-    @property
-    def value(self) -> str:
-        return self.values[-1] if self.values else ""
-
-    def at(self, step: Step) -> _Node:
-        return self.below.get(step, _NOTHING)
-
-
-_NOTHING: Final = _Node()
-
-
-def _tree(pairs: Iterable[tuple[str, str]], fields: Collection[str]) -> _Node:
-    """The tree of those pairs whose name is a path that begins with one of `fields`."""
-    root = _Node()
-    found: dict[str, _Node | None] = {}
-
-    def find(name: str) -> _Node | None:
-        if name not in found:
-            before, dot, last = name.rpartition(".")
-            if dot and last.isidentifier() and last.isascii():
-                above = find(before)
-                found[name] = None if above is None else above.below.setdefault(last, _Node())
-            else:
-                found[name] = _walk_to(root, name)
-        return found[name]
-
-    for name, value in pairs:
-        if _head(name) in fields and name.count(".") + name.count("[") <= MAX_STEPS and (node := find(name)) is not None:
-            node.values.append(value)
-    return root
-
-
-def _walk_to(root: _Node, name: str) -> _Node | None:
-    try:
-        steps = parse_path(name)
-    except ValueError:
-        return None
-    node = root
-    for step in steps:
-        node = node.below.setdefault(step, _Node())
-    return node
-
-
-_HEAD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def _head(name: str) -> str:
-    found = _HEAD.match(name)
-    return found[0] if found else ""
-
-
-def _step(path: str, name: str) -> str:
-    """The path of the field or key `name` under `path`."""
-    own = print_path((name,))
-    return own if not path else path + own if own.startswith("[") else f"{path}.{own}"
-
-
-# ── What a default looks like as it would be typed ─────────────────────────
-
-
-def _written(cell: Cell, value: object, path: str) -> Iterator[tuple[str, str]]:
-    """The pairs that say `value`, of Python's, at `path`."""
-    match cell.kind, value:
-        case _, None:
-            return
-        case RecordKind(shape), _:
-            for each in shape.fields:
-                yield from _written(each, getattr(value, each.name), _step(path, each.name))
-        case Rows(item), list() | tuple():
-            for number, row in enumerate(value):
-                yield from _written(item, row, f"{path}[{number}]")
-        case Entries(item), dict():
-            for key, each in value.items():
-                yield from _written(item, each, _step(path, key))
-        case Boolean(), bool():
-            if value:
-                yield path, "true"
-            elif cell.nullable:
-                yield path, "false"
-        case _:
-            yield path, _text(value)
-
-
-def _text(value: object) -> str:
-    match value:
-        case Enum():
-            return str(value.value)
-        case str():
-            return value
-        case Decimal():
-            return format(value, "f")
-        case dt.date() | dt.time():
-            return value.isoformat()
-        case dict():
-            return json.dumps(value, ensure_ascii=False, indent=2)
-        case bool():
-            return "true" if value else "false"
-        case UUID() | int():
-            return str(value)
-        case _:
-            return ""
-
-
-def _defaults(shape: Shape[Any], path: str = "") -> Iterator[tuple[str, str]]:
-    for each in shape.fields:
-        at = _step(path, each.name)
-        if each.secret:
-            continue
-        if not each.required:
-            yield from _written(each, each.make_default(), at)
-        elif isinstance(each.kind, RecordKind):
-            yield from _defaults(each.kind.shape, at)
-
-
-# ── Drawing ────────────────────────────────────────────────────────────────
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]@-]")
 _NUMBER = re.compile(r"\[\d+\]")
@@ -534,7 +146,7 @@ def draw_form(
     """
     fields = () if shape is None else tuple(each for each in shape.fields if each.name not in without)
     if pairs is None:
-        typed: Pairs = [] if shape is None else list(_defaults(shape))
+        typed: Pairs = [] if shape is None else list(defaults(shape))
     else:
         typed = pairs
     secret = any(_secrets(fields))
@@ -554,7 +166,7 @@ def draw_form(
         several=sum(isinstance(each.kind, Rows) for each in fields) > 1,
     )
     uploads = tuple(drawer.upload(*each) for each in files)
-    parts = drawer.parts(fields, _tree(typed, {each.name for each in fields}), _Place("", "", ""), must=True)
+    parts = drawer.parts(fields, typed_at(typed, {each.name for each in fields}), _Place("", "", ""), must=True)
     return Form(
         id=drawer.form,
         action=action,
@@ -609,11 +221,11 @@ class _Place:
     def field(self, name: str, label: str = "") -> _Place:
         """The field or the key `name` here."""
         words = f"{self.words}, {inline(label)}" if self.words and label else self.words or label
-        return _Place(_step(self.path, name), _step(self.pattern, name), words)
+        return _Place(path_below(self.path, name), path_below(self.pattern, name), words)
 
     def key(self, name: str) -> _Place:
         """The entry under the key `name` here."""
-        return _Place(_step(self.path, name), f"{self.pattern}[]", f"{self.words}, {shown(name)}")
+        return _Place(path_below(self.path, name), f"{self.pattern}[]", f"{self.words}, {shown(name)}")
 
 
 @dataclass
@@ -664,14 +276,14 @@ class _Drawer:
 
     # one field after another
 
-    def parts(self, fields: Iterable[FieldShape], node: _Node, at: _Place, *, must: bool, depth: int = 0) -> tuple[Part, ...]:
+    def parts(self, fields: Iterable[FieldShape], node: Typed, at: _Place, *, must: bool, depth: int = 0) -> tuple[Part, ...]:
         drawn: list[Part] = []
         for each in fields:
-            label = self.label(each, _step(at.pattern, each.name), each.name)
+            label = self.label(each, path_below(at.pattern, each.name), each.name)
             drawn.append(self.part(each, node.at(each.name), at.field(each.name, label), label, must=must, depth=depth))
         return tuple(drawn)
 
-    def part(self, cell: Cell, node: _Node, at: _Place, label: str, *, must: bool, depth: int) -> Part:
+    def part(self, cell: Cell, node: Typed, at: _Place, label: str, *, must: bool, depth: int) -> Part:
         """What is drawn for one cell of the record; `must` where the browser may be told that a required one is."""
         optional = _optional(cell)
         id_ = self.id(at.path)
@@ -759,7 +371,7 @@ class _Drawer:
             return (Option("true", "Yes"), Option("false", "No"))
         return tuple(Option(each, _choice_words(each)) for each in _values(cell))
 
-    def input(self, cell: Cell, look: Look, node: _Node, at: _Place, *, required: bool = False) -> Input:
+    def input(self, cell: Cell, look: Look, node: Typed, at: _Place, *, required: bool = False) -> Input:
         """The input of one cell with what was typed there, or blank."""
         control, value, zone, ticked = look.control, node.value, "", False
         chosen: tuple[str, ...] = ()
@@ -772,7 +384,7 @@ class _Drawer:
             case "checkbox":
                 ticked, value = any(each.strip().lower() in _TRUE for each in node.values), ""
             case "checks":
-                chosen, value = tuple(_listed(node)), ""
+                chosen, value = tuple(values_in(node)), ""
             case "radios" | "select":
                 look, value = _chosen(cell, look, value)
             case "date" if value and not _DAY.fullmatch(value.strip()):
@@ -801,7 +413,7 @@ class _Drawer:
 
     # a grid of rows
 
-    def grid(self, cell: Cell, item: Cell, node: _Node, at: _Place, label: str, depth: int, *, fresh: bool = False) -> Grid:
+    def grid(self, cell: Cell, item: Cell, node: Typed, at: _Place, label: str, depth: int, *, fresh: bool = False) -> Grid:
         """A list as a table; `fresh` where it is nested and gets a blank row if it has none."""
         pattern = f"{at.pattern}[]"
         columns = tuple(self.columns(item, pattern, label))
@@ -821,10 +433,10 @@ class _Drawer:
         )
         self.blank(item, shell, at)
         problem = self.met(at.path, shell.id, at.words)
-        nodes = _rows(node, item)
+        nodes = rows_typed(node, item)
         first = max(nodes, default=-1) + 1
         spare = self.spare_rows if not depth else int(fresh and not nodes)
-        nodes.update(dict.fromkeys(range(first, min(first + spare, LAST_ROW + 1)), _NOTHING))
+        nodes.update(dict.fromkeys(range(first, min(first + spare, LAST_ROW + 1)), NOTHING))
         rows = tuple(
             self.row(item, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
             for number, below in nodes.items()
@@ -854,7 +466,7 @@ class _Drawer:
         pattern = _TOKEN.sub("[]", at.path)
         if pattern not in self.blanks and _NUMBER.sub("[]", pattern) not in self.blanks:
             nth = at.path.count("[@")
-            row = self.row(item, grid, _NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
+            row = self.row(item, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
             self.blanks[pattern] = Blank(pattern, grid, row)
 
     def columns(self, item: Cell, pattern: str, label: str, path: str = "", group: str = "") -> Iterator[Column]:
@@ -862,11 +474,11 @@ class _Drawer:
         match item.kind:
             case RecordKind(shape):
                 for each in shape.fields:
-                    below = _step(pattern, each.name)
+                    below = path_below(pattern, each.name)
                     own = self.label(each, below, each.name)
                     inner = f"{group}, {inline(own)}" if group else own
                     yield from self.columns(
-                        each, below, own, _step(path, each.name), inner if isinstance(each.kind, RecordKind) else group
+                        each, below, own, path_below(path, each.name), inner if isinstance(each.kind, RecordKind) else group
                     )
             case Rows() | Entries():
                 return
@@ -874,7 +486,7 @@ class _Drawer:
                 summed = isinstance(item.kind, DecimalKind) and (self.totals is None or pattern in self.totals)
                 yield Column(path, self.look(item, pattern, label, in_grid=True), group, summed and not item.secret)
 
-    def row(self, item: Cell, grid: Grid, node: _Node, at: _Place, number: str, counted: str, *, fresh: bool) -> Row:
+    def row(self, item: Cell, grid: Grid, node: Typed, at: _Place, number: str, counted: str, *, fresh: bool) -> Row:
         record = isinstance(item.kind, RecordKind)
         first = "Row" if record and at.words == grid.label and not self.several else f"{at.words} row"
         here = _Place(f"{at.path}[{number}]", f"{at.pattern}[]", f"{first} {counted}")
@@ -892,13 +504,13 @@ class _Drawer:
                     cells.append(self.input(cell, grid.columns[len(cells)].look, below, place))
         return Row(here.path, id_, counted, tuple(cells), tuple(under), problem)
 
-    def in_row(self, item: Cell, node: _Node, at: _Place, label: str) -> Iterator[tuple[Cell, _Node, _Place, str]]:
+    def in_row(self, item: Cell, node: Typed, at: _Place, label: str) -> Iterator[tuple[Cell, Typed, _Place, str]]:
         """The cells of a row, in the order of its columns, and the lists and dicts that go under it."""
         if not isinstance(item.kind, RecordKind):
             yield item, node, at, label
             return
         for each in item.kind.shape.fields:
-            own = self.label(each, _step(at.pattern, each.name), each.name)
+            own = self.label(each, path_below(at.pattern, each.name), each.name)
             yield from self.in_row(each, node.at(each.name), at.field(each.name, own), own)
 
     def focused(self, path: str, rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -918,7 +530,7 @@ class _Drawer:
         """What each column means; those of an inner record or list under its label."""
         if isinstance(item.kind, RecordKind):
             for each in item.kind.shape.fields:
-                below = _step(pattern, each.name)
+                below = path_below(pattern, each.name)
                 own = self.label(each, below, each.name)
                 yield from self.words(each, below, f"{label}: {inline(own)}" if label else own)
         elif isinstance(item.kind, Rows | Entries):
@@ -928,12 +540,12 @@ class _Drawer:
         elif item.description and label:
             yield label, item.description
 
-    def sums(self, pattern: str, node: _Node) -> Iterator[Total]:
+    def sums(self, pattern: str, node: Typed) -> Iterator[Total]:
         """The totals of lists under the rows of `pattern`, which the author asked for."""
         for total in sorted(self.totals or ()):
             if total.startswith(pattern) and "[]" in total[len(pattern) :]:
                 steps = parse_path(total[len(pattern) :].lstrip("."))
-                values = [each.value for row in _rows_of(node) for each in _all(row, steps)]
+                values = [each.value for row in rows_of(node) for each in every(row, steps)]
                 names = [inline(humanised(step)) for step in reversed(steps) if isinstance(step, str)]
                 yield Total(total, self.labels.get(total) or f"Total {' of '.join(names)}", _sum(values))
 
@@ -959,7 +571,7 @@ def _default_of(cell: Cell) -> str:
         or isinstance(cell.kind, RecordKind | Rows | Entries | JsonObject)
     ):
         return ""
-    return _text(cell.make_default())
+    return text_of(cell.make_default())
 
 
 def _choice_words(value: str) -> str:
@@ -1027,9 +639,9 @@ def _bounds(cell: Cell) -> str:
         case _:
             pass
     if cell.min is not None:
-        words.append(f"At least {_text(cell.min)}.")
+        words.append(f"At least {text_of(cell.min)}.")
     if cell.max is not None:
-        words.append(f"At most {_text(cell.max)}.")
+        words.append(f"At most {text_of(cell.max)}.")
     if cell.places is not None:
         words.append(f"At most {cell.places} decimal places.")
     return " ".join(words)
@@ -1079,48 +691,13 @@ def _below(path: str, more: str) -> str:
     return path if not more else path + more if more.startswith("[") else f"{path}.{more}"
 
 
-def _listed(node: _Node) -> Iterator[str]:
-    """The values of a list of single cells, whichever way they were sent."""
-    yield from node.values
-    yield from node.at(EVERY).values
-    for each in _rows_of(node):
-        yield each.value
-
-
-def _as_checks(item: Cell, node: _Node) -> bool:
+def _as_checks(item: Cell, node: Typed) -> bool:
     """Whether a list is drawn as boxes to tick: its rows are few choices, each at most once and in their order."""
     values = _values(item)
     if not 0 < len(values) <= SELECT or item.secret or item.nullable:
         return False
-    listed = [each for each in _listed(node) if each]
+    listed = [each for each in values_in(node) if each]
     return listed == [each for each in values if each in listed]
-
-
-def _rows(node: _Node, item: Cell) -> dict[int, _Node]:
-    """What was typed in each row, by its number; a list's own name repeated makes rows of single cells."""
-    rows = {step: below for step, below in node.below.items() if isinstance(step, int) and step <= LAST_ROW}
-    found = dict(sorted(rows.items()))
-    if not isinstance(item.kind, RecordKind | Rows | Entries):
-        for number, value in enumerate([*node.values, *node.at(EVERY).values], start=max(found, default=-1) + 1):
-            found[number] = _Node()
-            found[number].values.append(value)
-    return found
-
-
-def _rows_of(node: _Node) -> Iterator[_Node]:
-    numbers = sorted(step for step in node.below if isinstance(step, int))
-    yield from (node.below[number] for number in numbers)
-
-
-def _all(node: _Node, steps: Sequence[Step]) -> Iterator[_Node]:
-    """Every cell that the pattern `steps` leads to."""
-    if not steps:
-        yield node
-    elif isinstance(steps[0], str | int):
-        yield from _all(node.at(steps[0]), steps[1:])
-    else:
-        for each in node.below.values():
-            yield from _all(each, steps[1:])
 
 
 def _heads(columns: tuple[Column, ...]) -> tuple[tuple[str, int], ...]:
@@ -1147,62 +724,6 @@ def _sum(values: Iterable[str]) -> str:
         return format(sum((Decimal(each) for each in typed), Decimal(0)), "f")
 
 
-# ── Rows added and removed by a plain submit ───────────────────────────────
-
-
-def edit_rows(shape: Shape[Any], pairs: Pairs, *, add: str | None = None, remove: str | None = None) -> list[tuple[str, str]]:
-    """What was typed, with a blank row added to the list `add`, or without the row `remove`; no other row is renumbered.
-
-    `add` may also be a dict, whose new key is what was typed in the kit's own input beside it. A path that leads to neither
-    leaves everything as it was, as does a list whose last row is 9,999.
-    """
-    edited = list(pairs)
-    if remove is not None and isinstance(_kind_of(shape, remove, above=True), Rows | Entries):
-        edited = [
-            (name, value) for name, value in edited if name != remove and not name.startswith((f"{remove}.", f"{remove}["))
-        ]
-    if add is None:
-        return edited
-    kind, node = _kind_of(shape, add), _walk_to(_tree(edited, {_head(add)}), add) or _NOTHING
-    if isinstance(kind, Rows):
-        number = max(_rows(node, kind.item), default=-1) + 1
-        if number <= LAST_ROW:
-            edited.extend(_blank_cells(kind.item, f"{add}[{number}]"))
-    elif isinstance(kind, Entries):
-        key = next((value.strip() for name, value in pairs if name == f"meridian.key.{add}"), "")
-        if key and key not in node.below:
-            edited.extend(_blank_cells(kind.item, _step(add, key)))
-    return edited
-
-
-def _kind_of(shape: Shape[Any], path: str, *, above: bool = False) -> Kind | None:
-    """The kind of the cell at `path`, which is no pattern, or of what holds that cell; None where there is none."""
-    try:
-        steps = parse_path(path)
-    except ValueError:
-        return None
-    if not steps or len(steps) > MAX_STEPS or EVERY in steps or shape.at(steps) is None:
-        return None
-    cell = shape.at(steps[:-1] if above else steps)
-    return cell.kind if cell is not None else None
-
-
-def _blank_cells(cell: Cell, path: str) -> Iterator[tuple[str, str]]:
-    """The pairs of a blank row or entry: enough for every cell of it to be drawn."""
-    match cell.kind:
-        case RecordKind(shape):
-            for each in shape.fields:
-                yield from _blank_cells(each, _step(path, each.name))
-        case Rows(item):
-            yield from _blank_cells(item, f"{path}[0]")
-        case Entries():
-            return
-        case Boolean():
-            yield path, "" if cell.nullable else "0"
-        case _:
-            yield path, ""
-
-
 # ── Names ──────────────────────────────────────────────────────────────────
 
 
@@ -1210,7 +731,7 @@ def names(shape: Shape[Any], pairs: Pairs | None = None) -> tuple[str, ...]:
     """The name of every input for the record that its drawn form holds, in the order they stand."""
     drawn = draw_form(shape, action="", submit="", pairs=pairs)
     found: list[str] = []
-    for part in _walk(drawn.parts):
+    for part in walk(drawn.parts):
         if isinstance(part, Input):
             found.append(part.path)
             if part.look.control == "moment":

@@ -19,7 +19,9 @@ from markupsafe import Markup
 from meridian.errors import DeclarationError, Problem
 from meridian.pages.asking import Request
 from meridian.pages.declaring import Declaration, Pages
-from meridian.pages.drawing import FormTool, draw_form, draw_record, draw_table, shown
+from meridian.pages.drawing import draw_form
+from meridian.pages.form import FormTool
+from meridian.pages.showing import draw_record, draw_table, shown
 from meridian.records import write_form
 
 __all__ = ["Kit", "Surroundings"]

@@ -33,7 +33,7 @@ from meridian.pages.asking import Redraw, Request
 from meridian.pages.assertion import Claims, NotAsserted
 from meridian.pages.bodies import BadBody, Body, Limits, read_body
 from meridian.pages.declaring import Declaration, Pages
-from meridian.pages.drawing import edit_rows
+from meridian.pages.editing import edit_rows
 from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool, serves
 from meridian.pages.rendering import Kit, Surroundings
 from meridian.records import Reading, as_sent, parse_path, read_form, read_json, read_query, write_json

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import signal
 import sys
 
 import anyio
@@ -41,6 +42,7 @@ def run(given: argparse.Namespace) -> int:
         async with deployment.running(over_http=False):
             await deployment.surface.serve_stdio(token)
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # standard input is waited for on a thread, which nothing else interrupts
     anyio.run(serve)
     return 0
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import meridian.pages
 from meridian.callers import Holdings, Level
@@ -111,7 +112,8 @@ class Deployment:
         self.surface = Surface(
             self.store, self.gateway, clock=clock, cookie_names=COOKIE_NAMES, max_body_bytes=settings.max_body_bytes
         )
-        self.app = self._application()
+        application = self._application()
+        self.app: ASGIApp = _Public(application, settings.public_url) if settings.public_url else application
 
     @asynccontextmanager
     async def running(self, *, over_http: bool = True) -> AsyncIterator[None]:
@@ -212,6 +214,26 @@ _WORDS: Final = {
     404: ("There is nothing here", "Nothing of this deployment is at that address."),
     405: ("That is not asked so", "This address is asked in another way."),
 }
+
+
+class _Public:
+    """Lets every request be one to the public address, where the operator said that people reach the deployment by another
+    than it listens on: a proxy in front of it may hand on neither the host nor that it was asked over https."""
+
+    def __init__(self, app: ASGIApp, url: str) -> None:
+        said = urlsplit(url)
+        if said.scheme not in ("http", "https") or not said.netloc or said.path.strip("/") or said.query or said.fragment:
+            raise DeploymentError(f"settings: public_url: {url[:60]!r} is no address; write https://desk.example, with no path")
+        self._app = app
+        self._scheme = said.scheme
+        self._host = said.netloc.encode("idna")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] == "http":
+            headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+            scope = {**scope, "scheme": self._scheme, "headers": [*headers, (b"host", self._host)]}
+        await self._app(scope, receive, send)
 
 
 class _Kit(StaticFiles):

@@ -229,7 +229,8 @@ class Surface:
         """A refusal of the surface's own, recorded as a call that never opened."""
         now = self._clock()
         caller = Caller(who.person.subject, who.person.display_name, "read", delegation_id=who.delegation.id)
-        await self._store.run(calls.record_refused, caller, instance=instance, tool=name, reason=reason, now=now)
+        printed = "".join(letter if letter.isprintable() else "?" for letter in name[:LONGEST_TOOL_NAME])
+        await self._store.run(calls.record_refused, caller, instance=instance, tool=printed, reason=reason, now=now)
         await self._store.run(delegations.note_use, who.delegation, refused=True, now=now)
         return refused(reason, detail)
 

@@ -8,8 +8,17 @@ import pytest
 from meridian.deployment import identity
 from meridian.deployment.app import Deployment
 from meridian.deployment.confining import policies
+from meridian.deployment.settings import Settings
+from meridian.errors import DeploymentError
+
+pytestmark = pytest.mark.anyio
 
 PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
 
 
 @pytest.fixture
@@ -207,3 +216,21 @@ def test_a_sibling_process_knows_the_sessions_and_keys_of_the_first(running, for
     assert session.person.subject == "demo-writer"
     assert browser.post("/desk/open/confirm", data={"csrf": token, "account": "A-1", "reason": "r"}).status_code == 200
     sibling.store.close()
+
+
+async def test_where_people_reach_it_by_another_address_that_is_its_origin(running, tmp_path):
+    settings = Settings(data=str(tmp_path / "public"), public_url="https://desk.example")
+    deployment = Deployment([], settings, clock=running.clock)
+    async with (
+        deployment.running(),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(deployment.app), base_url="http://127.0.0.1:8000") as browser,
+    ):
+        page = await browser.get("/sign-in")
+    assert "form-action https://desk.example/;" in page.headers["content-security-policy"]
+    assert page.headers["set-cookie"].startswith("__Host-meridian-form=")
+
+
+@pytest.mark.parametrize("url", ["desk.example", "ftp://desk.example", "https://desk.example/meridian", "https://"])
+def test_a_public_address_is_a_scheme_and_a_host(tmp_path, url):
+    with pytest.raises(DeploymentError, match=r"is no address; write https://desk\.example"):
+        Deployment([], Settings(data=str(tmp_path), public_url=url))

@@ -175,6 +175,12 @@ async def test_a_name_no_plugin_has_is_refused_the_same_way_whoever_asks(running
     assert answers == {("unknown_tool", "There is no tool 'desk__nothing'; list the tools to see those there are.")}
 
 
+async def test_a_name_that_is_no_name_is_refused_like_any_other(running):
+    async with running.client("demo-writer") as client:
+        reason, detail = said(await client.call_tool("desk__\x00\n" + "x" * 10_000, {}))
+    assert (reason, len(detail) < 500) == ("unknown_tool", True)
+
+
 async def test_every_call_is_recorded_a_refused_one_too_and_never_what_was_asked(running):
     async with running.client("demo-writer") as client:
         await client.call_tool("desk__confirm", {"account": "A-1", "reason": "r"})

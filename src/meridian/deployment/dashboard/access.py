@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meridian.deployment import access as rules
-from meridian.deployment.dashboard.desk import desk_of, only_people, pages, row_named
+from meridian.deployment.dashboard.desk import address, again, desk_of, only_people, pages, row_named
 from meridian.pages import Response
 from meridian.pages.asking import Request
 from meridian.records import field
@@ -61,6 +61,7 @@ def access(request: Request[WhatWasDone]) -> Response:
             "account_group": [(each.id, each.name) for each in accounts.values()],
         },
         named=lambda row: row_named(row, desk.hosted),
+        no=again(request, "/access/withdraw"),
         done=request.params.done,
     )
 
@@ -70,11 +71,11 @@ def grant(request: Request[Grant]) -> Response:
     """Give the people of a user group an access group's levels, on the accounts of an account group."""
     asked = request.params
     rules.grant(desk_of(request).store, asked.user_group, asked.account_group, asked.access_group)
-    return pages.answer(None, None, location="/access?done=granted")
+    return pages.answer(None, None, location=address("/access", done="granted"))
 
 
 @pages.route("/access/withdraw", levels="admin", methods=["POST"], params=Withdraw, tool=False, why=only_people)
 def withdraw(request: Request[Withdraw]) -> Response:
     """Withdraw a permission."""
     rules.withdraw(desk_of(request).store, request.params.permission)
-    return pages.answer(None, None, location="/access?done=withdrawn")
+    return pages.answer(None, None, location=address("/access", done="withdrawn"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meridian.deployment import access
-from meridian.deployment.dashboard.desk import desk_of, only_people, pages, shelved
+from meridian.deployment.dashboard.desk import address, desk_of, only_people, pages, shelved
 from meridian.pages import Response
 from meridian.pages.asking import Request
 from meridian.records import field
@@ -30,9 +30,9 @@ class AddAccount:
     id: str = field(
         title="ID",
         description="Letters, digits and . _ : / -, like A-1. It stays for as long as there are records of it.",
-        max_length=1_000,
+        max_length=200,
     )
-    name: str = field(default="", title="Name", description="What people call it.", max_length=1_000)
+    name: str = field(default="", title="Name", description="What people call it.", max_length=200)
 
 
 @pages.page(
@@ -65,4 +65,4 @@ def accounts(request: Request[WhichAccounts]) -> Response:
 def add_account(request: Request[AddAccount]) -> Response:
     """Add an account, or give the one that has the ID another name."""
     access.add_account(desk_of(request).store, request.params.id, request.params.name)
-    return pages.answer(None, None, location="/accounts?done=added")
+    return pages.answer(None, None, location=address("/accounts", done="added"))

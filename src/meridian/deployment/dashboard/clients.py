@@ -11,13 +11,24 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 from meridian.callers import LEVELS, cut
 from meridian.deployment import calls, delegations
 from meridian.deployment.access import AccessRow
-from meridian.deployment.dashboard.desk import Desk, accounts_of, desk_of, origin_of, pages, row_in, row_named, text_of
+from meridian.deployment.connecting import http_configuration, stdio_configuration
+from meridian.deployment.dashboard.desk import (
+    Desk,
+    accounts_of,
+    address,
+    again,
+    desk_of,
+    origin_of,
+    pages,
+    row_in,
+    row_named,
+    text_of,
+)
 from meridian.deployment.delegations import LASTING_DAYS, Delegation
 from meridian.deployment.reaching import held_on, opening
 from meridian.errors import Refusal
@@ -48,10 +59,7 @@ class Lendable:
     """A row that a person may tick: a plugin's role at a level they hold, and what a client reaches by it."""
 
     value: str
-    plugin: str
-    instance: str
-    role: str
-    level: str
+    named: str
     accounts: str
     reads: tuple[tuple[str, Tool], ...]
     acts: tuple[tuple[str, Tool], ...]
@@ -94,9 +102,7 @@ def clients(request: Request[WhichClient]) -> Response:
     now = desk.clock()
     own = delegations.held_by(desk.store, request.caller.subject)
     ended = [each for each in own if not each.stands(now)]
-    redraw = request.redraw if request.redraw is not None and request.redraw.path == "/clients/make" else None
-    if redraw is not None:
-        redraw.drawn = True
+    redraw = again(request, "/clients/make")
     pairs = () if redraw is None else redraw.pairs
     return pages.render(
         "clients.html",
@@ -130,11 +136,11 @@ def make_token(request: Request[MakeToken]) -> Response:
         made=made,
         token=token,
         url=url,
-        over_http=json.dumps(_over_http(url, token), indent=2),
+        over_http=json.dumps(http_configuration(url, token), indent=2),
         by_command=shlex.join(
             ["claude", "mcp", "add", "--transport", "http", "meridian", url, "--header", f"Authorization: Bearer {token}"]
         ),
-        over_stdio=json.dumps(_over_stdio(desk, token), indent=2),
+        over_stdio=json.dumps(stdio_configuration(desk.settings, token), indent=2),
         named=lambda row: row_named(row, desk.hosted),
     )
 
@@ -144,7 +150,7 @@ def revoke(request: Request[Revoke]) -> Response:
     """Revoke a client of one's own: its next call is refused."""
     desk, asked = desk_of(request), request.params
     delegations.revoke(desk.store, asked.client, by=request.caller.subject, now=desk.clock())
-    return pages.answer(None, None, location=f"/clients?revoked={asked.client}")
+    return pages.answer(None, None, location=address("/clients", revoked=asked.client))
 
 
 def _one(request: Request[WhichClient], shown: Delegation) -> Response:
@@ -183,24 +189,11 @@ def _lendable(desk: Desk, subject: str) -> Iterator[Lendable]:
                     continue
                 lent = cut({role: held[role]}, level)
                 tools = [(surface_name(name, each.name), each) for each in hosted.pages.tools if opening(each, lent)]
+                row = AccessRow(name, role, level)
                 yield Lendable(
-                    value=text_of(AccessRow(name, role, level)),
-                    plugin=hosted.pages.name,
-                    instance=name,
-                    role=role,
-                    level=level,
+                    value=text_of(row),
+                    named=row_named(row, desk.hosted),
                     accounts=accounts_of(held[role], level),
                     reads=tuple(each for each in tools if each[1].reads),
                     acts=tuple(each for each in tools if not each[1].reads),
                 )
-
-
-def _over_http(url: str, token: str) -> dict[str, Any]:
-    return {"mcpServers": {"meridian": {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}}}
-
-
-def _over_stdio(desk: Desk, token: str) -> dict[str, Any]:
-    arguments = ["mcp", "--data", str(Path(desk.settings.data).absolute())]
-    if desk.settings.database:
-        arguments += ["--database", "THE-DATABASE-URL"]
-    return {"mcpServers": {"meridian": {"command": "meridian", "args": arguments, "env": {"MERIDIAN_TOKEN": token}}}}

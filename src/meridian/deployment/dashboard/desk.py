@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, cast
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from meridian.callers import Accounts, Holding, Level
 from meridian.deployment.access import AccessRow
@@ -14,13 +14,15 @@ from meridian.deployment.reaching import Hosted
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
 from meridian.pages import Pages
-from meridian.pages.asking import Request
+from meridian.pages.asking import Redraw, Request
 from meridian.pages.showing import Link
 
 __all__ = [
     "Desk",
     "Shelf",
     "accounts_of",
+    "address",
+    "again",
     "desk_of",
     "only_people",
     "origin_of",
@@ -28,7 +30,6 @@ __all__ = [
     "row_in",
     "row_named",
     "shelved",
-    "stands_on",
     "text_of",
 ]
 
@@ -110,15 +111,19 @@ def accounts_of(holding: Holding, level: Level) -> str:
     return f"{', '.join(ids[:_NAMED])}{more}" if ids else "no account yet"
 
 
-def stands_on(request: Request[Any], otherwise: str, *, without: Iterable[str] = (), **said: str) -> str:
-    """The page that the form which was sent stands on, with `said` added to its query: the way back after a change."""
-    page = next((value for name, value in request.pairs if name == "meridian.page"), "")
-    path, _, query = page.partition("?")
-    if path not in {each.path for each in pages.declared if each.kind == "page"}:
-        path, _, query = otherwise.partition("?")
-    kept = [pair for pair in parse_qsl(query) if pair[0] not in {"done", *without, *said}]
-    asked = urlencode([*kept, *said.items()])
-    return f"{path}?{asked}" if asked else path
+def address(path: str, **query: str) -> str:
+    """The dashboard's own `path`, with `query` behind it: where a form leads once it was taken."""
+    return f"{path}?{urlencode(query)}"
+
+
+def again(request: Request[Any], *forms: str) -> Redraw | None:
+    """What came of a form that the page draws by hand, one of those sent to `forms`; None where none of them is drawn again.
+    The page says itself what was wrong."""
+    redraw = request.redraw
+    if redraw is None or redraw.path not in forms:
+        return None
+    redraw.drawn = True
+    return redraw
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,23 @@ from typing import Final, Literal, TypeAlias
 from meridian.callers import LEVELS
 from meridian.deployment import access, identity
 from meridian.deployment.access import AccessGroup, AccessRow, AccountGroup, GroupKind, Permission, UserGroup
-from meridian.deployment.dashboard.desk import Desk, desk_of, only_people, pages, row_in, row_named, stands_on, text_of
+from meridian.deployment.dashboard.desk import Desk, address, again, desk_of, only_people, pages, row_in, row_named, text_of
 from meridian.deployment.store import Store
 from meridian.errors import Refusal
 from meridian.pages import Response
 from meridian.pages.asking import Request
 from meridian.records import field
 
-__all__ = ["KINDS", "Group", "names_of"]
+__all__ = ["KINDS", "Group", "Membership", "names_of"]
 
 Group: TypeAlias = UserGroup | AccountGroup | AccessGroup
 
 KINDS: Final[Mapping[GroupKind, str]] = {"user": "User group", "account": "Account group", "access": "Access group"}
+
+_BY_HAND: Final = tuple(
+    f"/groups/{each}" for each in ("remove", "join", "leave", "put-account", "take-account", "put-level", "take-level")
+)
+"""Where the forms go that a group's page draws by hand."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class AddGroup:
     """A new group, with nothing in it."""
 
     kind: Literal["user", "account", "access"] = field(title="Of what")
-    name: str = field(title="Name", max_length=1_000)
+    name: str = field(title="Name", max_length=200)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ def groups(request: Request[WhichGroup]) -> Response:
         user_groups=access.every_user_group(desk.store),
         account_groups=access.every_account_group(desk.store),
         access_groups=access.every_access_group(desk.store),
+        no=again(request, *_BY_HAND),
         done=asked.done,
     )
 
@@ -97,7 +103,7 @@ def add_group(request: Request[AddGroup]) -> Response:
     """Add a group."""
     asked = request.params
     made = access.add_group(desk_of(request).store, asked.kind, asked.name)
-    return pages.answer(None, None, location=f"/groups?kind={asked.kind}&group={made}&done=added")
+    return pages.answer(None, None, location=address("/groups", kind=asked.kind, group=made, done="added"))
 
 
 @pages.route("/groups/remove", levels="admin", methods=["POST"], params=RemoveGroup, tool=False, why=only_people)
@@ -105,7 +111,7 @@ def remove_group(request: Request[RemoveGroup]) -> Response:
     """Remove a group, and the permissions that join it."""
     asked = request.params
     access.remove_group(desk_of(request).store, asked.kind, asked.group)
-    return pages.answer(None, None, location="/groups?done=removed")
+    return pages.answer(None, None, location=address("/groups", done="removed"))
 
 
 @pages.route("/groups/join", levels="admin", methods=["POST"], params=Membership, tool=False, why=only_people)
@@ -113,7 +119,7 @@ def join_group(request: Request[Membership]) -> Response:
     """Make a person a member of a user group."""
     asked = request.params
     access.join(desk_of(request).store, asked.group, asked.subject)
-    return pages.answer(None, None, location=stands_on(request, "/groups", done="joined"))
+    return pages.answer(None, None, location=address("/groups", kind="user", group=asked.group, done="joined"))
 
 
 @pages.route("/groups/leave", levels="admin", methods=["POST"], params=Membership, tool=False, why=only_people)
@@ -121,7 +127,7 @@ def leave_group(request: Request[Membership]) -> Response:
     """Take a person out of a user group."""
     asked = request.params
     access.leave(desk_of(request).store, asked.group, asked.subject)
-    return pages.answer(None, None, location=stands_on(request, "/groups", done="left"))
+    return pages.answer(None, None, location=address("/groups", kind="user", group=asked.group, done="left"))
 
 
 @pages.route("/groups/put-account", levels="admin", methods=["POST"], params=AccountIn, tool=False, why=only_people)
@@ -129,7 +135,7 @@ def put_account(request: Request[AccountIn]) -> Response:
     """Name an account in an account group."""
     asked = request.params
     access.add_to_account_group(desk_of(request).store, asked.group, asked.account)
-    return pages.answer(None, None, location=stands_on(request, "/groups", done="put"))
+    return pages.answer(None, None, location=address("/groups", kind="account", group=asked.group, done="put"))
 
 
 @pages.route("/groups/take-account", levels="admin", methods=["POST"], params=AccountIn, tool=False, why=only_people)
@@ -137,7 +143,7 @@ def take_account(request: Request[AccountIn]) -> Response:
     """Name an account in an account group no longer."""
     asked = request.params
     access.take_from_account_group(desk_of(request).store, asked.group, asked.account)
-    return pages.answer(None, None, location=stands_on(request, "/groups", done="taken"))
+    return pages.answer(None, None, location=address("/groups", kind="account", group=asked.group, done="taken"))
 
 
 @pages.route("/groups/put-level", levels="admin", methods=["POST"], params=RowIn, tool=False, why=only_people)
@@ -145,7 +151,7 @@ def put_level(request: Request[RowIn]) -> Response:
     """Name a level on a plugin's role in an access group."""
     asked = request.params
     access.add_to_access_group(desk_of(request).store, asked.group, row_in(asked.row))
-    return pages.answer(None, None, location=stands_on(request, "/groups", done="put"))
+    return pages.answer(None, None, location=address("/groups", kind="access", group=asked.group, done="put"))
 
 
 @pages.route("/groups/take-level", levels="admin", methods=["POST"], params=RowIn, tool=False, why=only_people)
@@ -153,7 +159,7 @@ def take_level(request: Request[RowIn]) -> Response:
     """Name a level on a plugin's role in an access group no longer."""
     asked = request.params
     access.take_from_access_group(desk_of(request).store, asked.group, row_in(asked.row))
-    return pages.answer(None, None, location=stands_on(request, "/groups", done="taken"))
+    return pages.answer(None, None, location=address("/groups", kind="access", group=asked.group, done="taken"))
 
 
 def names_of(desk: Desk) -> dict[tuple[GroupKind, str], str]:
@@ -197,6 +203,7 @@ def _one(request: Request[WhichGroup], group: Group) -> Response:
         choices=choices,
         permissions=[each for each in access.every_permission(desk.store) if _joins(each, kind, group.id)],
         names=names_of(desk),
+        no=again(request, *_BY_HAND),
         done=request.params.done,
     )
 

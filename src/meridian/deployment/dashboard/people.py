@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from meridian.callers import LEVELS
 from meridian.deployment import access, identity
 from meridian.deployment.dashboard.desk import (
     Desk,
     accounts_of,
+    address,
+    again,
     desk_of,
     only_people,
     origin_of,
     pages,
     row_named,
     shelved,
-    stands_on,
 )
+from meridian.deployment.dashboard.groups import Membership
 from meridian.deployment.reaching import held_on
 from meridian.errors import Refusal
 from meridian.pages import Response
@@ -29,6 +31,10 @@ from meridian.pages.asking import Request
 from meridian.records import field
 
 __all__ = ["Held"]
+
+
+_BY_HAND: Final = ("/people/link", "/people/join", "/people/leave", "/people/sign-out", "/people/let-go")
+"""Where the forms go that a person's page draws by hand."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,7 @@ def people(request: Request[WhichPerson]) -> Response:
         "people.html",
         shelf=shelved(found, asked.page, lambda page: request.path_for("/people", find=asked.find or None, page=page)),
         groups_of=lambda subject: [each for each in groups if subject in each.members],
+        no=again(request, *_BY_HAND),
         find=asked.find,
         done=asked.done,
     )
@@ -93,7 +100,7 @@ def add_person(request: Request[AddPerson]) -> Response:
     """Add a person, who holds nothing yet."""
     desk, asked = desk_of(request), request.params
     made = identity.add_person(desk.store, asked.sign_in_name, asked.display_name, now=desk.clock())
-    return pages.answer(None, None, location=f"/people?person={made.subject}&done=added")
+    return pages.answer(None, None, location=address("/people", person=made.subject, done="added"))
 
 
 @pages.route(
@@ -108,12 +115,28 @@ def make_link(request: Request[Somebody]) -> Response:
     return pages.render("link.html", whose=whose, link=f"{origin_of(request)}/sign-in/{token}", until=now + lasts)
 
 
+@pages.route("/people/join", levels="admin", methods=["POST"], params=Membership, tool=False, why=only_people)
+def join_by_person(request: Request[Membership]) -> Response:
+    """Make the person a member of a user group."""
+    asked = request.params
+    access.join(desk_of(request).store, asked.group, asked.subject)
+    return pages.answer(None, None, location=address("/people", person=asked.subject, done="joined"))
+
+
+@pages.route("/people/leave", levels="admin", methods=["POST"], params=Membership, tool=False, why=only_people)
+def leave_by_person(request: Request[Membership]) -> Response:
+    """Take the person out of a user group."""
+    asked = request.params
+    access.leave(desk_of(request).store, asked.group, asked.subject)
+    return pages.answer(None, None, location=address("/people", person=asked.subject, done="left"))
+
+
 @pages.route("/people/sign-out", levels="admin", methods=["POST"], params=Somebody, tool=False, why=only_people)
 def sign_out_everywhere(request: Request[Somebody]) -> Response:
     """End every session of the person."""
     desk = desk_of(request)
     identity.end_sessions_of(desk.store, _known(desk, request.params.subject).subject)
-    return pages.answer(None, None, location=stands_on(request, "/people", done="signed_out"))
+    return pages.answer(None, None, location=address("/people", person=request.params.subject, done="signed_out"))
 
 
 @pages.route("/people/let-go", levels="admin", methods=["POST"], params=Somebody, tool=False, why=only_people)
@@ -121,7 +144,7 @@ def let_go(request: Request[Somebody]) -> Response:
     """Let the person go; what they recorded stays theirs."""
     desk = desk_of(request)
     access.let_go(desk.store, _known(desk, request.params.subject).subject, now=desk.clock())
-    return pages.answer(None, None, location="/people?done=let_go")
+    return pages.answer(None, None, location=address("/people", done="let_go"))
 
 
 def _one(request: Request[WhichPerson], person: identity.Person) -> Response:
@@ -135,6 +158,7 @@ def _one(request: Request[WhichPerson], person: identity.Person) -> Response:
         other_groups=[(each.id, each.name) for each in groups if person.subject not in each.members],
         held=list(_held(desk, person.subject)),
         deployment_admin=access.is_deployment_admin(desk.store, person.subject),
+        no=again(request, *_BY_HAND),
         is_me=person.subject == request.caller.subject,
         link_hours=desk.settings.sign_in_link_hours,
         done=request.params.done,
@@ -146,10 +170,14 @@ def _held(desk: Desk, subject: str) -> Iterator[Held]:
         hosted = desk.hosted[name]
         held, _ = held_on(desk.store, subject, hosted)
         for role in hosted.roles:
+            said = ""
             for level in LEVELS:
-                if role in held and level in held[role].levels:
-                    row = access.AccessRow(name, role, level)
-                    yield Held(row_named(row, desk.hosted), accounts_of(held[role], level))
+                if role not in held or level not in held[role].levels:
+                    continue
+                reached = accounts_of(held[role], level)
+                if level != "read" or reached != said:  # to write them is to read them, too
+                    yield Held(row_named(access.AccessRow(name, role, level), desk.hosted), reached)
+                said = reached
 
 
 def _known(desk: Desk, subject: str) -> identity.Person:

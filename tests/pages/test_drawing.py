@@ -14,7 +14,7 @@ import pytest
 
 from meridian import records
 from meridian.errors import Problem
-from meridian.pages.drawing import draw_form, names, reaches
+from meridian.pages.drawing import draw_form
 from meridian.pages.editing import edit_rows
 from meridian.pages.form import Dictionary, Form, FormTool, Grid, Group, Input, Look, Mention, Option, Total
 from meridian.pages.showing import shown
@@ -364,7 +364,7 @@ def test_nothing_a_browser_can_send_stops_the_drawing():
         ("lots[0.cost", "x"),
         ("", "x"),
     ]
-    assert names(HOLDING, rude) == names(HOLDING, [])
+    assert inputs(drawn(HOLDING, rude)) == inputs(drawn(HOLDING, []))
 
 
 # ── Rows by a plain submit ─────────────────────────────────────────────────
@@ -409,24 +409,11 @@ def test_no_row_is_added_after_the_last_number():
 
 
 def test_every_name_that_is_drawn_is_a_path_of_the_record():
-    assert [name for name in names(KINDS) if not reaches(KINDS, name)] == []
-    assert names(HOLDING, []) == ("account", *(f"lots[{n}].{each.name}" for n in range(2) for each in fields(Lot)))
-
-
-def test_a_name_is_of_the_record_or_of_the_kit():
-    asked = [
-        "at.zone",
-        "day.zone",
-        "tags",
-        "tags[]",
-        "tags[3]",
-        "address",
-        "csrf",
-        "meridian.page",
-        "prepare.reason",
-        "lots[0]",
+    assert [name for name in inputs(drawn(KINDS)) if KINDS.at(name) is None] == []
+    assert list(inputs(drawn(HOLDING, []))) == [
+        "account",
+        *(f"lots[{n}].{each.name}" for n in range(2) for each in fields(Lot)),
     ]
-    assert [reaches(KINDS, name) for name in asked] == [True, False, True, True, True, False, True, True, True, False]
 
 
 def test_hidden_and_direction_changing_characters_are_shown():

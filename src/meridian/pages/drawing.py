@@ -18,7 +18,7 @@ import zoneinfo
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 from meridian.errors import Problem
 from meridian.pages.form import (
@@ -38,13 +38,11 @@ from meridian.pages.form import (
     Part,
     Row,
     Total,
-    Width,
-    walk,
 )
+from meridian.pages.looks import SELECT, Choices, Looks, choices_of, id_of, is_optional
 from meridian.pages.showing import humanised, inline, shown
 from meridian.pages.typed import (
     LAST_ROW,
-    MAX_STEPS,
     NOTHING,
     Pairs,
     Typed,
@@ -53,37 +51,23 @@ from meridian.pages.typed import (
     path_below,
     rows_of,
     rows_typed,
-    text_of,
     typed_at,
     values_in,
 )
 from meridian.records import (
     Boolean,
     Cell,
-    Choice,
-    Date,
-    DateTime,
     DecimalKind,
     FieldShape,
-    Integer,
-    JsonObject,
     RecordKind,
     Rows,
     Shape,
-    Time,
-    Uuid,
     parse_path,
 )
 from meridian.records import Mapping as Entries
 
-__all__ = ["draw_form", "names", "reaches"]
+__all__ = ["draw_form"]
 
-RADIOS: Final = 5
-"""Choices up to here are radios, more are a select."""
-SELECT: Final = 25
-"""Choices up to here are a select; more are a text input that suggests them, which filters without a script."""
-LONG_TEXT: Final = 200
-"""A text that may be longer than this is drawn as a textarea."""
 FOLDED: Final = 3
 """A nested list with more rows than this is folded."""
 
@@ -92,7 +76,6 @@ ROW_TOKEN: Final = "@row{}@"  # noqa: S105  not a secret
 NUMBER_TOKEN: Final = "@number{}@"  # noqa: S105
 """The same, counted from one, as a person reads it."""
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]@-]")
 _NUMBER = re.compile(r"\[\d+\]")
 _TOKEN = re.compile(r"\[@row\d+@\]")
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?")
@@ -102,9 +85,6 @@ _CLOCK = re.compile(r"\d\d:\d\d(:\d\d(\.\d{1,3})?)?")
 _FIGURE = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,100})?")
 _TRUE: Final = frozenset({"on", "true", "1", "yes"})
 _FALSE: Final = frozenset({"off", "false", "0", "no"})
-_OFF: Final = (("autocomplete", "off"), ("spellcheck", "false"))
-
-Choices: TypeAlias = Mapping[str, Sequence[str] | Sequence[tuple[str, str]]]
 
 
 def draw_form(
@@ -150,16 +130,19 @@ def draw_form(
     else:
         typed = pairs
     secret = any(_secrets(fields))
-    drawer = _Drawer(
+    looks = Looks(
         form=id or _slug(action),
-        problems=_by_path(problems),
         reads=method == "get",
         tool=tool is not None and not secret,
-        spare_rows=spare_rows,
         labels=labels or {},
         choices=choices or {},
         autocomplete=autocomplete or {},
         multiline=frozenset(multiline),
+    )
+    drawer = _Drawer(
+        looks=looks,
+        problems=_by_path(problems),
+        spare_rows=spare_rows,
         totals=None if totals is None else frozenset(totals),
         zone=zone,
         focus=focus,
@@ -168,7 +151,7 @@ def draw_form(
     uploads = tuple(drawer.upload(*each) for each in files)
     parts = drawer.parts(fields, typed_at(typed, {each.name for each in fields}), _Place("", "", ""), must=True)
     return Form(
-        id=drawer.form,
+        id=looks.form,
         action=action,
         method=method,
         submit=submit,
@@ -181,7 +164,7 @@ def draw_form(
         save=save,
         tool=None if secret else tool,
         multipart=multipart or bool(files),
-        lists=tuple(drawer.lists.items()),
+        lists=tuple(looks.lists.items()),
         blanks=tuple(drawer.blanks.values()),
     )
 
@@ -232,27 +215,15 @@ class _Place:
 class _Drawer:
     """One drawing: what holds for the whole form, and what was met so far."""
 
-    form: str
+    looks: Looks
     problems: dict[str, str]
-    reads: bool
-    tool: bool
     spare_rows: int
-    labels: Mapping[str, str]
-    choices: Choices
-    autocomplete: Mapping[str, str]
-    multiline: frozenset[str]
     totals: frozenset[str] | None
     zone: str
     focus: str
     several: bool
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
-    lists: dict[str, tuple[Option, ...]] = field(default_factory=dict)
-    looks: dict[tuple[str, str, bool], Look] = field(default_factory=dict)
     blanks: dict[str, Blank] = field(default_factory=dict)
-    numbered: int = 0
-
-    def id(self, path: str) -> str:
-        return f"{self.form}-{_UNSAFE.sub(lambda found: f'~{ord(found[0]):x}', path)}"
 
     def met(self, path: str, id: str, words: str) -> str:  # noqa: A002
         """Remember that `path` is drawn as `id`; its problem, if it has one."""
@@ -271,22 +242,19 @@ class _Drawer:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return Mention("", shown(problem.path), problem.message)
 
-    def label(self, cell: Cell, pattern: str, name: str) -> str:
-        return self.labels.get(pattern) or cell.title or humanised(name)
-
     # one field after another
 
     def parts(self, fields: Iterable[FieldShape], node: Typed, at: _Place, *, must: bool, depth: int = 0) -> tuple[Part, ...]:
         drawn: list[Part] = []
         for each in fields:
-            label = self.label(each, path_below(at.pattern, each.name), each.name)
+            label = self.looks.label(each, path_below(at.pattern, each.name), each.name)
             drawn.append(self.part(each, node.at(each.name), at.field(each.name, label), label, must=must, depth=depth))
         return tuple(drawn)
 
     def part(self, cell: Cell, node: Typed, at: _Place, label: str, *, must: bool, depth: int) -> Part:
         """What is drawn for one cell of the record; `must` where the browser may be told that a required one is."""
-        optional = _optional(cell)
-        id_ = self.id(at.path)
+        optional = is_optional(cell)
+        id_ = id_of(self.looks.form, at.path)
         match cell.kind:
             case RecordKind(shape):
                 problem = self.met(at.path, id_, at.words)
@@ -307,69 +275,10 @@ class _Drawer:
                 )
             case _:
                 return self.input(
-                    cell, self.look(cell, at.pattern, label, in_grid=False), node, at, required=must and not optional
+                    cell, self.looks.of(cell, at.pattern, label, in_grid=False), node, at, required=must and not optional
                 )
 
     # one input
-
-    def look(self, cell: Cell, pattern: str, label: str, *, in_grid: bool) -> Look:
-        """What the input of a field is like; made once for each pattern path, and for each key of a dict."""
-        known = self.looks.get((pattern, label, in_grid))
-        if known is None:
-            known = self.looks[pattern, label, in_grid] = self.new_look(cell, pattern, label, in_grid)
-        return known
-
-    def new_look(self, cell: Cell, pattern: str, label: str, in_grid: bool) -> Look:
-        optional, default = _optional(cell), _default_of(cell)
-        offered = self.offered(cell, pattern)
-        options: tuple[Option, ...] = ()
-        attributes: tuple[tuple[str, str], ...] = ()
-        control: Control
-        width: Width = "medium"
-        if cell.secret:
-            control, attributes = "secret", (("autocomplete", "new-password"),)
-        elif isinstance(cell.kind, Rows):
-            control, options = "checks", self.offered(cell.kind.item, f"{pattern}[]")
-        elif isinstance(cell.kind, Boolean) and not cell.nullable and not pattern.endswith("[]"):
-            control = "checkbox"
-        elif len(offered) > SELECT:
-            control, attributes = "list", (("list", self.id(f"{pattern}-choices")), *_OFF)
-            self.lists[self.id(f"{pattern}-choices")] = offered
-        elif offered and not in_grid and len(offered) <= RADIOS:
-            control = "radios"
-            options = (_blank(offered, optional, default), *offered) if optional and not default else offered
-        elif offered:
-            control = "select"
-            options = (_blank(offered, optional, default), *offered) if in_grid or not default else offered
-        else:
-            control, width, attributes = _plain(cell, in_grid, long=pattern in self.multiline)
-            if default and control in {"text", "textarea"}:
-                attributes = (*attributes, ("placeholder", default))
-        if pattern in self.autocomplete:
-            told = [each for each in attributes if each[0] != "autocomplete"]
-            attributes = (*told, ("autocomplete", self.autocomplete[pattern]))
-        return Look(
-            control=control,
-            label=label,
-            hint=cell.description,
-            optional=optional and control not in {"checkbox", "checks"} and not (control in {"radios", "select"} and default),
-            figure=isinstance(cell.kind, Integer | DecimalKind) and control in {"text", "list"},
-            width=width,
-            attributes=attributes,
-            options=options,
-            default=default,
-            companion=self.reads and control == "checkbox",
-            tool=" ".join(filter(None, (cell.description, _bounds(cell)))) if self.tool else "",
-        )
-
-    def offered(self, cell: Cell, pattern: str) -> tuple[Option, ...]:
-        """What may be chosen: the author's choices, else the field's own; empty where it is no choice."""
-        given = self.choices.get(pattern)
-        if given is not None:
-            return tuple(Option(each, each) if isinstance(each, str) else Option(*each) for each in given)
-        if isinstance(cell.kind, Boolean):
-            return (Option("true", "Yes"), Option("false", "No"))
-        return tuple(Option(each, _choice_words(each)) for each in _values(cell))
 
     def input(self, cell: Cell, look: Look, node: Typed, at: _Place, *, required: bool = False) -> Input:
         """The input of one cell with what was typed there, or blank."""
@@ -396,7 +305,7 @@ class _Drawer:
                 control, value, zone = _moment(value, given.value if given.values else None, self.zone)
             case _:
                 pass
-        id_ = self.id(at.path)
+        id_ = id_of(self.looks.form, at.path)
         problem = self.met(at.path, id_, at.words)
         if self.problems and look.control == "moment":
             problem = _both(problem, self.met(f"{at.path}.zone", f"{id_}.zone", f"{at.words}, zone"))
@@ -408,7 +317,7 @@ class _Drawer:
     def upload(self, name: str, label: str, accept: str = "", hint: str = "") -> Input:
         """An input for a file."""
         look = Look("file", label, hint, width="long", attributes=(("accept", accept),) if accept else ())
-        id_ = self.id(name)
+        id_ = id_of(self.looks.form, name)
         return Input(name, id_, look, "file", label, problem=self.met(name, id_, label))
 
     # a grid of rows
@@ -419,10 +328,10 @@ class _Drawer:
         columns = tuple(self.columns(item, pattern, label))
         shell = Grid(
             path=at.path,
-            id=self.id(at.path),
+            id=id_of(self.looks.form, at.path),
             label=label,
             hint=cell.description,
-            optional=_optional(cell),
+            optional=is_optional(cell),
             columns=columns,
             heads=_heads(columns),
             rows=(),
@@ -475,7 +384,7 @@ class _Drawer:
             case RecordKind(shape):
                 for each in shape.fields:
                     below = path_below(pattern, each.name)
-                    own = self.label(each, below, each.name)
+                    own = self.looks.label(each, below, each.name)
                     inner = f"{group}, {inline(own)}" if group else own
                     yield from self.columns(
                         each, below, own, path_below(path, each.name), inner if isinstance(each.kind, RecordKind) else group
@@ -484,13 +393,13 @@ class _Drawer:
                 return
             case _:
                 summed = isinstance(item.kind, DecimalKind) and (self.totals is None or pattern in self.totals)
-                yield Column(path, self.look(item, pattern, label, in_grid=True), group, summed and not item.secret)
+                yield Column(path, self.looks.of(item, pattern, label, in_grid=True), group, summed and not item.secret)
 
     def row(self, item: Cell, grid: Grid, node: Typed, at: _Place, number: str, counted: str, *, fresh: bool) -> Row:
         record = isinstance(item.kind, RecordKind)
         first = "Row" if record and at.words == grid.label and not self.several else f"{at.words} row"
         here = _Place(f"{at.path}[{number}]", f"{at.pattern}[]", f"{first} {counted}")
-        id_ = f"{self.id(here.path)}-row"
+        id_ = f"{id_of(self.looks.form, here.path)}-row"
         problem = self.met(here.path, id_, here.words) if record else ""
         cells: list[Input] = []
         under: list[Part] = []
@@ -510,7 +419,7 @@ class _Drawer:
             yield item, node, at, label
             return
         for each in item.kind.shape.fields:
-            own = self.label(each, path_below(at.pattern, each.name), each.name)
+            own = self.looks.label(each, path_below(at.pattern, each.name), each.name)
             yield from self.in_row(each, node.at(each.name), at.field(each.name, own), own)
 
     def focused(self, path: str, rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -531,7 +440,7 @@ class _Drawer:
         if isinstance(item.kind, RecordKind):
             for each in item.kind.shape.fields:
                 below = path_below(pattern, each.name)
-                own = self.label(each, below, each.name)
+                own = self.looks.label(each, below, each.name)
                 yield from self.words(each, below, f"{label}: {inline(own)}" if label else own)
         elif isinstance(item.kind, Rows | Entries):
             if item.description:
@@ -547,42 +456,10 @@ class _Drawer:
                 steps = parse_path(total[len(pattern) :].lstrip("."))
                 values = [each.value for row in rows_of(node) for each in every(row, steps)]
                 names = [inline(humanised(step)) for step in reversed(steps) if isinstance(step, str)]
-                yield Total(total, self.labels.get(total) or f"Total {' of '.join(names)}", _sum(values))
+                yield Total(total, self.looks.labels.get(total) or f"Total {' of '.join(names)}", _sum(values))
 
 
 # ── Small answers about one cell ───────────────────────────────────────────
-
-
-def _optional(cell: Cell) -> bool:
-    return isinstance(cell, FieldShape) and not cell.required
-
-
-def _values(cell: Cell) -> tuple[str, ...]:
-    """What may stand in `cell`; empty where it is no choice."""
-    return cell.kind.values if isinstance(cell.kind, Choice) else tuple(str(each) for each in cell.choices)
-
-
-def _default_of(cell: Cell) -> str:
-    """What blank means in one cell, as it would be typed; empty where it means nothing, or nobody may see it."""
-    if (
-        not isinstance(cell, FieldShape)
-        or cell.required
-        or cell.secret
-        or isinstance(cell.kind, RecordKind | Rows | Entries | JsonObject)
-    ):
-        return ""
-    return text_of(cell.make_default())
-
-
-def _choice_words(value: str) -> str:
-    """A choice as a person reads it: `in_kind` is "In kind", `CUSIP` stays."""
-    return humanised(value) if re.fullmatch(r"[a-z][a-z0-9_]*", value) else value
-
-
-def _blank(offered: tuple[Option, ...], optional: bool, default: str) -> Option:
-    if default:
-        return Option("", f"{next((each.label for each in offered if each.value == default), default)} (default)")
-    return Option("", "Not given" if optional else "Choose")
 
 
 def _chosen(cell: Cell, look: Look, value: str) -> tuple[Look, str]:
@@ -595,56 +472,6 @@ def _chosen(cell: Cell, look: Look, value: str) -> tuple[Look, str]:
     if not said:
         return look, look.default
     return replace(look, options=(*look.options, Option(value, shown(value)))), value
-
-
-def _plain(cell: Cell, in_grid: bool, *, long: bool) -> tuple[Control, Width, tuple[tuple[str, str], ...]]:
-    """The control of a cell that is no choice, how wide, and what the browser is told."""
-    match cell.kind:
-        case DecimalKind():
-            point = "" if cell.places == 0 else r"(\.[0-9]+)?"
-            return "text", "short", (("inputmode", "decimal"), *_OFF, ("pattern", f"-?[0-9]+{point}"))
-        case Integer():
-            return "text", "short", (("inputmode", "numeric"), *_OFF, ("pattern", "-?[0-9]+"))
-        case Date():
-            return "date", "short", ()
-        case Time():
-            return "time", "short", ()
-        case DateTime():
-            return "moment", "short", ()
-        case Uuid():
-            return "text", "long", (*_OFF, ("maxlength", "36"))
-        case JsonObject():
-            return "json", "long", _OFF
-        case _:
-            pass
-    most = cell.max_length or 0
-    told = [(name, str(at)) for name, at in (("minlength", cell.min_length), ("maxlength", cell.max_length)) if at]
-    if in_grid:
-        told.append(("autocomplete", "off"))
-    if long or (most > LONG_TEXT and not in_grid):
-        return "textarea", "long", tuple(told)
-    if cell.pattern:
-        told.append(("pattern", cell.pattern))
-    return "text", "long" if most > 80 else "short" if 0 < most <= 12 else "medium", tuple(told)
-
-
-def _bounds(cell: Cell) -> str:
-    """What a browser's agent must know of a cell and no attribute says."""
-    words: list[str] = []
-    match cell.kind:
-        case DecimalKind():
-            words.append("A number such as 1500.25, without grouping.")
-        case DateTime():
-            words.append("A local time; its zone stands beside it.")
-        case _:
-            pass
-    if cell.min is not None:
-        words.append(f"At least {text_of(cell.min)}.")
-    if cell.max is not None:
-        words.append(f"At most {text_of(cell.max)}.")
-    if cell.places is not None:
-        words.append(f"At most {cell.places} decimal places.")
-    return " ".join(words)
 
 
 def _moment(value: str, zone: str | None, home: str) -> tuple[Control, str, str]:
@@ -693,7 +520,7 @@ def _below(path: str, more: str) -> str:
 
 def _as_checks(item: Cell, node: Typed) -> bool:
     """Whether a list is drawn as boxes to tick: its rows are few choices, each at most once and in their order."""
-    values = _values(item)
+    values = choices_of(item)
     if not 0 < len(values) <= SELECT or item.secret or item.nullable:
         return False
     listed = [each for each in values_in(node) if each]
@@ -722,31 +549,3 @@ def _sum(values: Iterable[str]) -> str:
         return "—"
     with localcontext(prec=220):
         return format(sum((Decimal(each) for each in typed), Decimal(0)), "f")
-
-
-# ── Names ──────────────────────────────────────────────────────────────────
-
-
-def names(shape: Shape[Any], pairs: Pairs | None = None) -> tuple[str, ...]:
-    """The name of every input for the record that its drawn form holds, in the order they stand."""
-    drawn = draw_form(shape, action="", submit="", pairs=pairs)
-    found: list[str] = []
-    for part in walk(drawn.parts):
-        if isinstance(part, Input):
-            found.append(part.path)
-            if part.look.control == "moment":
-                found.append(f"{part.path}.zone")
-    return tuple(found)
-
-
-def reaches(shape: Shape[Any], name: str) -> bool:
-    """Whether an input called `name` says something of the record: it is one of its cells, a moment's zone, a list of single
-    cells, or one of the kit's own names."""
-    if name in {"csrf", "prepare"} or name.startswith(("prepare.", "meridian.")):
-        return True
-    for path, kinds in ((name, None), (name.removesuffix(".zone"), DateTime)):
-        cell = shape.at(path) if path.count(".") + path.count("[") <= MAX_STEPS else None
-        if cell is not None and (kinds is None or (path != name and isinstance(cell.kind, kinds))):
-            inner = cell.kind.item if isinstance(cell.kind, Rows) else cell
-            return not isinstance(inner.kind, RecordKind | Rows | Entries)
-    return False

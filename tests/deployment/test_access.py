@@ -15,6 +15,8 @@ from meridian.errors import Problem, Refusal
 
 ROLES = ("operations", "custody")
 
+_NO_ROW = "row: choose a plugin's role at a level"
+
 
 def refused(work, *args, **named):
     with pytest.raises(Refusal) as refusal:
@@ -170,6 +172,51 @@ def test_what_cannot_be_filed_is_refused_by_its_cell(store, work, path):
     with pytest.raises(Refusal) as refusal:
         work(store)
     assert [problem.path for problem in refusal.value.fields] == [path]
+
+
+def test_one_account_or_one_row_is_put_in_and_taken_out_beside_what_stays(store, grant, operations):
+    grant("P-1", ("A", "B"), ("operations", "operations", "read"))
+    (accounts,) = [each.id for each in access.every_account_group(store) if not each.built_in]
+    (levels,) = [each.id for each in access.every_access_group(store) if not each.built_in]
+    custody = AccessRow("operations", "custody", "write")
+    access.add_account(store, "C")
+    for _ in range(2):
+        access.add_to_account_group(store, accounts, "C")
+        access.add_to_access_group(store, levels, custody)
+        access.take_from_account_group(store, accounts, "A")
+        access.take_from_access_group(store, levels, AccessRow("operations", "operations", "read"))
+    reached = Accounts.of({"B", "C"})
+    assert access.holdings(store, "P-1", "operations", ROLES) == {
+        "custody": Holding(frozenset({"write", "read"}), reached, reached)
+    }
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (lambda store: access.add_to_account_group(store, "desk", "Z-9"), 'account: there is no account "Z-9"'),
+        (lambda store: access.add_to_access_group(store, "desk", AccessRow("operations", "treasury", "read")), _NO_ROW),
+        (lambda store: access.add_to_access_group(store, "desk", AccessRow("research", "operations", "read")), _NO_ROW),
+        (lambda store: access.add_to_access_group(store, "desk", AccessRow("operations", "custody", "own")), _NO_ROW),
+    ],
+)
+def test_what_there_is_not_is_put_into_no_group(store, operations, work, said):
+    access.add_group(store, "account", "Desk")
+    access.add_group(store, "access", "Desk")
+    with pytest.raises(Refusal) as refusal:
+        work(store)
+    assert list(map(str, refusal.value.fields)) == [said]
+
+
+def test_nothing_is_put_into_what_is_built_in_nor_taken_from_it(store, grant, operations):
+    grant("P-1", ("A",))
+    row = AccessRow("operations", "custody", "write")
+    assert {
+        refused(access.add_to_account_group, store, access.ALL_ACCOUNTS, "A")[0],
+        refused(access.take_from_account_group, store, access.ALL_ACCOUNTS, "A")[0],
+        refused(access.add_to_access_group, store, access.ALL_PLUGINS_ADMIN, row)[0],
+        refused(access.take_from_access_group, store, access.ALL_PLUGINS_ADMIN, row)[0],
+    } == {"built_in"}
 
 
 def test_a_group_keeps_a_name_in_any_letters(store):

@@ -283,7 +283,8 @@ def test_many_calls_are_paged_by_plain_links_and_each_is_on_one_page(running, cl
 def test_a_client_s_name_is_shown_with_what_it_hides(clients):
     page = clients()
     page.make("Notes \u202egpj.exe <b>")
-    assert "Notes [U+202E]gpj.exe &lt;b&gt;" in page.browser.get("/dashboard/open/clients").text
+    shown = page.browser.get("/dashboard/open/clients").text
+    assert ("Notes [U+202E]gpj.exe &lt;b&gt;" in shown, "\u202e" in shown) == (True, False)
 
 
 def test_what_was_lent_of_a_plugin_that_runs_no_more_is_still_listed(running, clients):

@@ -282,6 +282,17 @@ class Loose:
         (list[str], {"choices": ["a"]}, "for each row write list[Annotated[X, field(choices=…)]]"),
         (Lot, {"secret": True}, "write it on the fields of Lot"),
         (str, {"pattern": "("}, "is no regular expression"),
+        (str, {"pattern": b"a"}, "write a regular expression, as a text"),
+        (str, {"pattern": "(?i)ab"}, "has (?i, which JSON Schema has not"),
+        (str, {"pattern": "(?P<a>x)(?P=a)"}, "has (?P=a, which JSON Schema has not"),
+        (str, {"pattern": "a{2}+"}, "has {2}+, which JSON Schema has not"),
+        (str, {"pattern": r"[a\U0001f600]"}, r"has \U, which JSON Schema has not"),
+        (typing.List, {}, "write list[X]"),  # noqa: UP006
+        (typing.Dict, {}, "write dict[str, X]"),  # noqa: UP006
+        (dict[str], {}, "write dict[str, X]"),  # type: ignore[type-arg,misc]
+        (list[int, str], {}, "write list[X]"),  # type: ignore[type-arg,misc]
+        ("1 / 0", {}, "its annotation '1 / 0' cannot be read"),
+        ("{}[0]", {}, "cannot be read"),
         (int, {"min": 1.5}, "write a whole number"),
         (Decimal, {"max": 0.1}, "write a Decimal, or its text"),
         (int, {"min": 3, "max": 2}, "its min 3 is over its max 2"),
@@ -300,6 +311,32 @@ def test_what_cannot_be_declared_names_record_field_and_what_to_write(hint, meta
     with pytest.raises(DeclarationError, match=re.escape(says)) as refused:
         declaring(hint, **metadata)()
     assert "Ask.x" in str(refused.value) or "Taken.it" in str(refused.value)
+
+
+Endless = list["Endless"]
+Optionally = typing.Optional["Optionally"]
+Filed = NewType("Filed", dict[str, "Filed"])  # type: ignore[valid-newtype]
+
+
+@pytest.mark.parametrize("hint", [Endless, "Endless", Filed, Optionally, "Optionally"])
+def test_a_kind_that_stands_for_itself_is_refused(hint):
+    made = dataclasses.make_dataclass("Ask", [("x", hint)], frozen=True)
+    made.__module__ = __name__
+    with pytest.raises(DeclarationError, match=r"Ask\.x: .*stands for itself; write"):
+        shape_of(made)
+
+
+def test_an_annotation_in_quotes_twice_is_read_twice():
+    assert shape_of(dataclasses.make_dataclass("Ask", [("x", "'int | None'")], frozen=True)).fields[0].kind == Integer()
+
+
+def test_a_factory_that_raises_is_refused_when_the_record_is_declared():
+    def missing() -> str:
+        raise KeyError("moon")
+
+    made = dataclasses.make_dataclass("Ask", [("x", str, dataclasses.field(default_factory=missing))], frozen=True)
+    with pytest.raises(DeclarationError, match=r"Ask\.x: its default_factory raised KeyError: 'moon'"):
+        shape_of(made)
 
 
 @pytest.mark.parametrize("name", ["größe", "x" * 65, "_" * 65])

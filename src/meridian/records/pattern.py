@@ -9,16 +9,40 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["CONTROLS", "ecma"]
+__all__ = ["CONTROLS", "ecma", "pythons_own"]
 
 CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 """What no text may have, as a class of characters says it. A carriage return may come: it reads as a line end."""
 
-_TOKEN: Final = re.compile(r"\\(.)|\(\?P<\w+>|\[\^?[]-]?|.", re.DOTALL)
+_TOKEN: Final = re.compile(r"\\(.)|\(\?P<\w+>|\[\^?[]-]?|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}|.", re.DOTALL)
 _ASCII: Final = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t-\r"}
 _ANY: Final = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]"
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 _GUARD: Final = rf"(?![\s\S]*[{CONTROLS}])"
+
+
+_OWN: Final = re.compile(r"\(\?(?![:=!]|<[=!]|P<)[^)]{0,3}")
+
+
+def pythons_own(pattern: str) -> str:
+    """What `pattern` has that only Python's regular expressions have, such as flags; empty where it has nothing of the kind."""
+    inside = repeated = False
+    at = 0
+    for found in _TOKEN.finditer(pattern):
+        token, escaped = found[0], found[1]
+        if escaped is not None and escaped.isalnum() and escaped not in "dDwWsSbBAZtnrfvxu123456789":
+            return token
+        if inside:
+            inside = token not in ("]", "[]", "[^]")
+        elif token[0] == "[":
+            inside = True
+        elif token == "(" and (own := _OWN.match(pattern, found.start())):  # noqa: S105
+            return own[0]
+        elif token == "+" and repeated:  # noqa: S105
+            return pattern[at : found.end()]
+        repeated = not (inside or repeated) and escaped is None and token[0] in "*+?{"
+        at = found.start()
+    return ""
 
 
 def ecma(pattern: str) -> str:
@@ -52,9 +76,19 @@ def ecma(pattern: str) -> str:
             made.append(token)
         else:
             clean = clean and token.isprintable()
-            made.append("(" if token.startswith("(?P<") else _ANY if token == "." else token)  # noqa: S105
+            made.append(_outside(token))
     whole = "".join(made)
     return whole if clean else f"{_GUARD}(?:{whole})"
+
+
+def _outside(token: str) -> str:
+    if token.startswith("(?P<"):
+        return "("
+    if token == ".":  # noqa: S105
+        return _ANY
+    if token.startswith("{,"):
+        return f"{{0{token[1:]}"
+    return f"\\{token}" if token in ("{", "}", "]") else token
 
 
 def _escape(letter: str, inside: bool) -> str:

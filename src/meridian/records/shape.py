@@ -26,6 +26,7 @@ import typing_extensions
 
 from meridian.errors import DeclarationError
 from meridian.records.path import NAME, Every, Path, parse_path
+from meridian.records.pattern import pythons_own
 
 __all__ = [
     "Boolean",
@@ -57,6 +58,8 @@ MAX_DIGITS: Final = 100
 """How many digits a number may have, before and after the point together."""
 MAX_ROWS: Final = 10_000
 """How many rows a list keeps; a row number is below it."""
+MAX_DEPTH: Final = 64
+"""How deep JSON may nest, the arguments themselves being the first level; and so how deep a field's kind may."""
 MAX_NAME: Final = 64
 """How long a field's name may be; MCP clients refuse longer ones."""
 RESERVED: Final = ("prepare", "csrf", "meridian")
@@ -171,6 +174,8 @@ _WRITE_INSTEAD: Final[dict[object, str]] = {
     object: "object is no kind; write dict[str, Any] for any JSON object",
 }
 
+
+_COUNTS: Final[dict[object, int]] = {list: 1, dict: 2}
 
 # ── Cells, fields and shapes ───────────────────────────────────────────────
 
@@ -438,6 +443,7 @@ class _Declared:
         self.declared = declared
         self.name = declared.name
         self.inside = (*inside, (cls, declared.name))
+        self.depth = 1
 
     def no(self, words: str) -> NoReturn:
         _no(self.cls, self.name, words)
@@ -460,7 +466,11 @@ class _Declared:
             kw_only=bool(declared.kw_only),
         )
         if not required:
-            wrong = misfit(found, found.make_default())
+            try:
+                default = found.make_default()
+            except Exception as raised:  # noqa: BLE001  (it is the author's code)
+                self.no(f"its default_factory raised {type(raised).__name__}: {raised}; write one that makes a value")
+            wrong = misfit(found, default)
             if wrong:
                 self.no(f"its default {wrong}")
         return found
@@ -469,10 +479,12 @@ class _Declared:
 
     def peel(self, hint: Any, metadata: dict[str, Any], passed: tuple[object, ...]) -> tuple[Any, bool, dict[str, Any]]:
         """`hint` without what surrounds its kind, whether it may be None, and the metadata of its Annotated, outermost last."""
-        if isinstance(hint, str | typing.ForwardRef):
-            hint = self.look_up(hint if isinstance(hint, str) else hint.__forward_arg__)
-        if any(hint is each for each in passed):
+        if isinstance(hint, typing.ForwardRef):
+            hint = hint.__forward_arg__
+        if any(hint is each or (isinstance(each, str) and hint == each) for each in passed):
             self.no(f"the name {hint!r} stands for itself; write what it means")
+        if isinstance(hint, str):
+            return self.peel(self.look_up(hint), metadata, (*passed, hint))
         origin = typing.get_origin(hint)
         if origin in (typing.Annotated, typing_extensions.Annotated):
             inner, *notes = typing.get_args(hint)
@@ -517,7 +529,7 @@ class _Declared:
                 f"it names {lost.name or text}, which neither {self.cls.__module__} nor a function that is running has; "
                 f"import it there, or ask for the record's shape where that name is"
             )
-        except (TypeError, AttributeError, SyntaxError, ValueError) as wrong:
+        except Exception as wrong:  # noqa: BLE001  (an annotation is any expression)
             self.no(f"its annotation {text!r} cannot be read ({wrong}); write one kind")
 
     def kind(self, hint: Any, secret: bool) -> Kind:  # noqa: RET503
@@ -534,6 +546,8 @@ class _Declared:
             if not args or not all(type(value) is str for value in args):
                 self.no("a Literal is of texts; write its values as texts, or int with choices=")
             return Choice(tuple(dict.fromkeys(args)))
+        if origin in _COUNTS and len(args) != _COUNTS[origin]:
+            self.no(_WRITE_INSTEAD[origin])
         if origin is list:
             return Rows(self.item(args[0], secret))
         if origin is tuple:
@@ -581,10 +595,15 @@ class _Declared:
             raise
 
     def item(self, hint: Any, secret: bool) -> Cell:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.no(f"it nests deeper than {MAX_DEPTH} levels, or a name in it stands for itself; write it flatter")
         inner, nullable, metadata = self.peel(hint, {}, ())
         if secret:
             metadata["secret"] = True
-        return Cell(**self.cell(inner, nullable, metadata))
+        made = Cell(**self.cell(inner, nullable, metadata))
+        self.depth -= 1
+        return made
 
     # what its metadata says
 
@@ -644,10 +663,14 @@ class _Declared:
     def pattern(self, kind: Kind, value: object) -> None:
         if not isinstance(kind, Text):
             self.no(f"pattern fits a text; {_bound_elsewhere(kind, 'pattern')}")
+        if not isinstance(value, str):
+            self.no(f"its pattern is {value!r}; write a regular expression, as a text")
         try:
-            re.compile(cast("str", value), re.ASCII)
-        except (re.error, TypeError) as wrong:
+            re.compile(value, re.ASCII)
+        except (re.error, OverflowError, RecursionError) as wrong:
             self.no(f"its pattern {value!r} is no regular expression ({wrong}); write one")
+        if lost := pythons_own(value):
+            self.no(f"its pattern {value!r} has {lost}, which JSON Schema has not; write it without")
 
     def choices(self, kind: Kind, value: object) -> tuple[str, ...] | tuple[int, ...]:
         of = str if isinstance(kind, Text) else int

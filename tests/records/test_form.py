@@ -179,6 +179,19 @@ def test_a_blank_row_is_no_row_at_every_depth():
     assert invoice(*sent) == [Line(Decimal(1), taxes=[Tax(Decimal("0.2"))])]
 
 
+def test_a_list_or_dict_of_blank_rows_is_no_row_either():
+    assert x(ask(list[list[Line]]), ("x[0][0].done", "off"), ("x[1][0].memo", ""), ("x[2][5].amount", "1")) == [
+        [Line(Decimal(1))]
+    ]
+    assert x(ask(dict[str, list[Line]]), ("x.a[0].done", "0")) == {}
+    assert x(ask(list[dict[str, datetime]]), ("x[0].k.zone", "UTC")) == []
+    assert x(ask(list[list[datetime]]), ("x[0][0].zone", "UTC")) == []
+    assert x(ask(list[Line] | None, None), ("x[0].done", "off")) is None
+    assert x(ask(list[list[Line]]), ("x[0][0].done", "off"), ("x[0][0].other", "1")) == [
+        'x[0][0].other: no cell has this name: Line has no "other"'
+    ]
+
+
 def test_a_row_with_only_a_nested_cell_is_a_row_whose_required_cell_is_missing():
     assert invoice(("lines[0].amount", ""), ("lines[0].taxes[0].rate", "0.2")) == ["lines[0].amount"]
 
@@ -257,6 +270,8 @@ def test_another_field_sent_twice_with_different_values_is_a_problem_that_quotes
     assert x(ask(str), ("x", "A"), ("x", " A ")) == "A"
     assert x(ask(str), ("x", "A"), ("x", "")) == ['x: "A" and "" were both given; give one']
     assert x(ask(str, secret=True), ("x", "A"), ("x", "B")) == ["x: two values were both given; give one"]
+    assert x(ask(list[str]), ("x[0]", ""), ("x[0]", "A")) == ['x[0]: "A" and "" were both given; give one']
+    assert x(ask(dict[str, int]), ("x.a", "1"), ("x.a", "")) == ['x.a: "1" and "" were both given; give one']
     assert invoice(("lines[0].amount", "1"), ("lines[0].amount", "2")) == ["lines[0].amount"]
 
 
@@ -310,6 +325,26 @@ def test_a_time_that_is_not_there_or_is_there_twice_or_has_no_zone_is_a_problem(
     assert problem.startswith("x.zone: " if says == "is not known" else "x: ")
 
 
+def test_a_zone_may_be_sent_twice_where_it_is_the_same():
+    at, paris = ("x", "2026-06-01T02:30"), ("x.zone", "Europe/Paris")
+    assert x(ask(datetime), at, paris, paris) == datetime(2026, 6, 1, 0, 30, tzinfo=UTC)
+    assert x(ask(datetime), at, paris, ("x.zone", "Asia/Tokyo")) == [
+        'x.zone: the zone was given as "Europe/Paris" and as "Asia/Tokyo"; give one'
+    ]
+
+
+@pytest.mark.parametrize("zone", ["localtime", "posixrules", "right/Europe/Paris", "posix/UTC", "europe/paris"])
+def test_a_file_beside_the_zones_is_no_zone(zone):
+    (problem,) = x(ask(datetime), ("x", "2026-06-01T02:30"), ("x.zone", zone))
+    assert problem.startswith(f'x.zone: the zone "{zone}" is not known')
+
+
+def test_a_secret_moments_zone_is_never_quoted():
+    for local, zone in (("2026-03-29T02:30", "Europe/Paris"), ("2026-03-29T02:30", "Hunter/Two")):
+        (problem,) = x(ask(datetime, secret=True), ("x", local), ("x.zone", zone))
+        assert zone not in problem
+
+
 def test_a_zone_alone_does_not_make_a_row():
     @dataclass(frozen=True)
     class Visit:
@@ -333,6 +368,9 @@ def test_a_file_under_a_fields_name_is_a_problem_there_and_an_empty_file_input_i
     assert x(ask(str), ("x", Upload("a.txt"))) == ['x: the file "a.txt" will not do; write a text']
     assert x(ask(str, "none"), ("x", Upload(""))) == "none"
     assert x(ask(str), ("other", Upload("a.txt")), ("x", "a")) == "a"
+    assert x(ask(str), ("x", "a"), ("x", Upload("a"))) == ['x: the file "a" will not do; write a text']
+    assert x(ask(bool), ("x", "on"), ("x", Upload("on"))) == ['x: the file "on" will not do; write true or false']
+    assert x(ask(str), ("x", "a"), ("x", Upload(""))) == "a"
 
 
 @pytest.mark.parametrize("body", [b"x=%FF", b"x=\xff", b"x=a%C3", b"x=%ED%A0%80"])
@@ -393,6 +431,41 @@ def test_a_name_whose_first_step_is_a_field_and_which_then_goes_wrong_is_a_probl
     assert [p.path for p in read_form(INVOICE, urlencode([("account", "A"), (name, "x")]).encode()).problems] == [name]
 
 
+@pytest.mark.parametrize("sent", ["one.other", "one.rate.x", "many[2].one.other", "many[2].many[0].one.other", "by.k.other"])
+@pytest.mark.parametrize("beside", [[], [("one.rate", "1"), ("many[2].one.rate", "1"), ("by.k.rate", "1")]])
+@pytest.mark.parametrize("cell", ["x", ""])
+def test_one_is_a_problem_in_a_record_of_a_record_too(sent, beside, cell):
+    @dataclass(frozen=True)
+    class Inner:
+        one: Tax | None = None
+
+    @dataclass(frozen=True)
+    class Many:
+        one: Tax | None = None
+        many: list[Inner] = dataclasses.field(default_factory=list)
+
+    @dataclass(frozen=True)
+    class Outer:
+        one: Tax | None = None
+        many: list[Many] = dataclasses.field(default_factory=list)
+
+    @dataclass(frozen=True)
+    class Keyed(Outer):
+        by: dict[str, Tax] = dataclasses.field(default_factory=dict)
+
+    for record in (Outer, Keyed)[sent.startswith("by") :]:
+        for form in ([*beside, (sent, cell)], urlencode([*beside, (sent, cell)])):
+            assert [p.path for p in read_form(shape_of(record), form).problems if p.path != "by.k.rate"] == [sent]
+
+
+def test_a_required_records_cells_are_no_others():
+    @dataclass(frozen=True)
+    class Outer:
+        one: Tax
+
+    assert [p.path for p in read_form(shape_of(Outer), b"one.rate=1&one.other=2").problems] == ["one.other"]
+
+
 @pytest.mark.parametrize("name", ["lines[0.cost", "account.id", "lines[x].amount", "lines[0].other"])
 def test_it_is_one_though_its_cell_is_blank(name):
     assert invoice((name, "")) == [name]
@@ -402,6 +475,14 @@ def test_it_is_one_though_its_cell_is_blank(name):
 def test_a_text_for_the_whole_beside_its_cells_is_a_problem(order):
     assert invoice(("lines", "x")) == ["lines"]
     assert invoice(*[("lines", "x"), ("lines[0].amount", "1")][::order]) == ["lines"]
+    assert invoice(*[("lines[0]", "x"), ("lines[0].amount", "1")][::order]) == ["lines[0]"]
+    taxes = [("lines[0].taxes", "x"), ("lines[0].taxes[0].rate", "1")][::order]
+    assert invoice(("lines[0].amount", "1"), *taxes) == ["lines[0].taxes"]
+
+
+def test_a_dot_before_the_first_step_is_another_name():
+    assert x(ask(str, "none"), (".x", "a")) == "none"
+    assert x(ask(dict[str, str]), (".x", "a"), (".x.k", "a")) == {}
 
 
 def test_a_form_has_at_most_fifty_thousand_fields():
@@ -425,6 +506,9 @@ def test_a_query_reads_as_a_form_but_an_absent_boolean_is_its_default():
 def test_a_query_that_names_no_field_has_not_been_asked_yet():
     assert read_query(INVOICE, b"page=2&sort=") == Reading(None)
     assert read_query(shape_of(Loose), b"") == Reading(Loose())
+    assert [str(p) for p in read_query(INVOICE, b"x=1" + b"&x=1" * 50_000).problems] == [
+        "the form has 50,001 fields; send at most 50,000"
+    ]
     assert [p.path for p in read_query(INVOICE, b"note=a").problems] == ["account"]
     assert [p.path for p in read_query(INVOICE, b"lines[0].amount=x").problems] == ["account", "lines[0].amount"]
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meridian.errors import Unread
-from meridian.records import Problem, Reading, field, read_json, read_value, shape_of
+from meridian.records import Problem, Reading, field, read_form, read_json, read_value, shape_of, write_form, write_json
 from meridian.records.cells import UNREAD, Found, json_cell
 
 
@@ -176,9 +176,21 @@ def test_nothing_else_is_an_int(came):
     assert isinstance(x(ask(int), came), Problem)
 
 
-def test_five_thousand_digits_are_a_problem_of_that_field():
-    problems = read_json(ask(int), '{"x": ' + "9" * 5000 + "}").problems
-    assert [problem.path for problem in problems] == ["x"]
+def test_a_bound_is_said_as_it_may_be_written():
+    assert (
+        str(x(ask(Decimal, min=Decimal("1E+5")), "5")) == 'x: "5" is too small; write a number of at least 100000, like 100000'
+    )
+    assert str(x(ask(Decimal), "")) == 'x: "" is no number; write a number, like 1500.25'
+    assert str(x(ask(int), 1.0)) == "x: 1.0 has a point or an exponent; write a whole number, like 12"
+
+
+@pytest.mark.parametrize("digits", [101, 5000])
+def test_a_number_of_too_many_digits_is_a_problem_of_its_field(digits):
+    number = "9" * digits
+    assert [str(p) for p in read_json(ask(int), f'{{"x": {number}}}').problems] == ["x: it has over 100 digits; write fewer"]
+    assert [str(p) for p in read_json(ask(dict[str, Any]), f'{{"x": {{"a": {number}}}}}').problems] == [
+        "x: a number in it has over 100 digits; write fewer"
+    ]
 
 
 @pytest.mark.parametrize(("came", "reads"), [(True, True), (False, True), (1, False), ("true", False), (None, False)])
@@ -355,7 +367,8 @@ def test_sixty_four_levels_are_the_arguments_and_sixty_three_below(levels, reads
 
 def test_half_a_pair_in_a_name_is_a_problem_of_what_has_it():
     assert [p.path for p in read_json(BALANCE, '{"account": "A", "\\udc00": 1}').problems] == [""]
-    assert [p.path for p in read_json(ask(dict[str, int]), '{"x": {"\\udc00": 1}}').problems] == ["x"]
+    assert [p.path for p in read_json(ask(dict[str, int]), '{"x": {"\\udc00": 1, "\\udc01": 1}}').problems] == ["x"]
+    assert [p.path for p in read_json(BALANCE, '{"account": "A", "\\udc00": 1, "\\udc01": 1}').problems] == [""]
 
 
 def test_what_came_is_cut_at_sixty_characters_and_a_secret_is_never_quoted():
@@ -408,6 +421,50 @@ def test_what_post_init_refuses_is_a_problem_at_the_records_own_path_or_the_fiel
     ]
 
 
+def test_a_cell_that_post_init_names_twice_is_one_problem_with_both_its_words():
+    @dataclass(frozen=True)
+    class Pair:
+        first: int
+        last: int
+
+        def __post_init__(self) -> None:
+            raise Unread(("last", "it is late"), ("first", "it is odd"), ("last", "it is odd"))
+
+    assert [str(p) for p in read_value(shape_of(Pair), {"first": 1, "last": 3}).problems] == [
+        "last: it is late; it is odd",
+        "first: it is odd",
+    ]
+
+
+def test_post_init_may_stumble_over_the_default_of_what_did_not_read():
+    @dataclass(frozen=True)
+    class Ratio:
+        of: int
+        by: int = 0
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "of", self.of // self.by)
+
+    reading = read_value(shape_of(Ratio), {"of": 4, "by": "2"})
+    assert (reading.record, [problem.path for problem in reading.problems]) == (None, ["by"])
+
+
+def test_a_record_that_writes_its_own_init_is_made_by_names_and_may_refuse():
+    @dataclass(frozen=True)
+    class Own:
+        first: int
+        last: int
+
+        def __init__(self, *, last: int, first: int) -> None:
+            if last < first:
+                raise ValueError("the last is before the first")
+            object.__setattr__(self, "first", first)
+            object.__setattr__(self, "last", last)
+
+    assert read_value(shape_of(Own), {"first": 1, "last": 2}).record == Own(first=1, last=2)
+    assert [str(p) for p in read_value(shape_of(Own), {"first": 2, "last": 1}).problems] == ["the last is before the first"]
+
+
 def test_kw_only_slots_and_inherited_records_are_made():
     @dataclass(frozen=True, slots=True)
     class Base:
@@ -444,6 +501,35 @@ def test_a_field_may_have_any_name_that_python_has():
     made = dataclasses.make_dataclass("Ask", [(name, int) for name in names], frozen=True)
     given = {name: n for n, name in enumerate(names)}
     assert read_value(shape_of(made), given).record == made(**given)
+
+
+CLASHES = ["row", "rows", "at", "found", "came", "value", "n", "read", "id", "keep", "item", "my lot", "if", "x_", "_", "ﬁ"]
+
+
+@pytest.mark.parametrize("name", CLASHES)
+def test_a_record_may_have_any_name_too(name):
+    lot = dataclasses.make_dataclass(name, [("x", int), ("item", datetime | None, None)], frozen=True)
+    made = dataclasses.make_dataclass(name, [("x", lot), ("item", list[lot]), ("by", dict[str, lot])], frozen=True)  # type: ignore[valid-type]
+    whole = made(lot(1), [lot(2)], {"k": lot(3, datetime(2026, 1, 1, tzinfo=UTC))})
+    assert read_json(shape_of(made), write_json(whole)).record == whole
+    assert read_form(shape_of(made), write_form(whole)).record == whole
+
+
+def test_no_name_of_one_field_is_in_the_way_of_another():
+    lot = dataclasses.make_dataclass("Lot", [("x", int)], frozen=True)
+    made = dataclasses.make_dataclass(
+        "Ask",
+        [
+            ("x_", str, dataclasses.field(default_factory=lambda: "made")),
+            ("make_x", int, 1),
+            ("x", lot | None, None),
+            ("read_x", int, 2),
+            ("read_x_", lot | None, None),
+        ],
+        frozen=True,
+    )
+    assert read_value(shape_of(made), {"read_x_": {"x": 5}}).record == made("made", 1, None, 2, lot(5))
+    assert read_form(shape_of(made), [("x.x", "4")]).record == made("made", 1, lot(4))
 
 
 KINDS = [
@@ -542,6 +628,13 @@ def test_a_hostile_body_is_refused_at_a_cost_in_proportion_to_it(name):
     assert took < 2
     assert peak < 64 * len(body) + 1_000_000
     assert sum(len(problem.message) for problem in reading.problems) < 1_000_000
+
+
+def test_one_long_key_is_not_said_again_for_everything_under_it():
+    body = json.dumps({"x": {"k" * 200_000: ["a"] * 10_000}})
+    problems = read_json(ask(dict[str, list[int]]), body).problems
+    assert sum(len(problem.path) for problem in problems) < 10 * len(body)
+    assert str(problems[-1]) == f"{10_001 - len(problems)} more did not read; these are the first {len(problems) - 1}"
 
 
 def test_past_a_thousand_problems_the_rest_are_counted():

@@ -19,6 +19,7 @@ from uuid import UUID
 from meridian.errors import Problem, Unread
 from meridian.records.path import Step, parse_path, print_path
 from meridian.records.shape import (
+    MAX_DEPTH,
     MAX_DIGITS,
     MAX_ROWS,
     Boolean,
@@ -42,10 +43,10 @@ from meridian.records.shape import (
 
 __all__: list[str] = []
 
-MAX_DEPTH: Final = 64
-"""How deep JSON may nest, the arguments themselves being the first level."""
 MAX_NAMED: Final = 1000
 """How many problems are named, each with its path; against hostile volume the rest are counted in one last problem."""
+MAX_PATHS: Final = 1_000_000
+"""How many characters of paths are written: one long key of JSON is in the path of everything under it."""
 MAX_QUOTED: Final = 60
 """How much of what came is quoted."""
 MAX_GUESSES: Final = 20
@@ -70,16 +71,17 @@ class Found:
     whether a list was too long to be looked at (`bulky`)."""
 
     count = 0
+    room = MAX_PATHS
     members = 0
     guesses = 0
     bulky = False
     lenient = False
     query = False
-    zones: dict[tuple[int, Step], str] | None = None
+    zones: dict[tuple[int, Step], Any] | None = None
     problems: list[Problem]
 
     def add(self, at: At, message: str) -> None:
-        if self.count < MAX_NAMED:
+        if self.count < MAX_NAMED and self.room > 0:
             self.add_named(print_at(at), message)
         else:
             self.count += 1
@@ -87,14 +89,23 @@ class Found:
     def add_named(self, path: str, message: str) -> None:
         if self.count == 0:
             self.problems = [Problem(path, message)]
-        elif self.count < MAX_NAMED:
+        elif self.count < MAX_NAMED and self.room > 0:
             self.problems.append(Problem(path, message))
         self.count += 1
+        self.room -= len(path)
 
     def all(self) -> tuple[Problem, ...]:
-        if self.count > MAX_NAMED:
-            self.problems.append(Problem("", f"{self.count - MAX_NAMED} more did not read; these are the first {MAX_NAMED}"))
-        return tuple(self.problems)
+        """The problems, each cell once, and how many more there are."""
+        named = len(self.problems)
+        said: dict[str, str] = {}
+        for each in self.problems:
+            held = said.setdefault(each.path, each.message)
+            if held is not each.message:
+                said[each.path] = f"{held}; {each.message}"
+        problems = [Problem(path, message) for path, message in said.items()] if len(said) < named else self.problems
+        if self.count > named:
+            problems.append(Problem("", f"{self.count - named} more did not read; these are the first {named}"))
+        return tuple(problems)
 
 
 def steps_of(at: At) -> list[Step]:
@@ -238,16 +249,21 @@ def _listed(words: list[str], last: str = "and") -> str:
 
 def _between(cell: Cell) -> str:
     if cell.min is not None and cell.max is not None:
-        return f" from {cell.min:f} to {cell.max:f}" if isinstance(cell.min, Decimal) else f" from {cell.min} to {cell.max}"
+        return f" from {_number(cell.min)} to {_number(cell.max)}"
     if cell.min is not None:
-        return f" of at least {cell.min}"
-    return f" of at most {cell.max}" if cell.max is not None else ""
+        return f" of at least {_number(cell.min)}"
+    return f" of at most {_number(cell.max)}" if cell.max is not None else ""
 
 
-def _example(cell: Cell, example: int | Decimal) -> int | Decimal:
+def _example(cell: Cell, example: int | Decimal) -> str:
     if cell.min is not None and example < cell.min:
-        return cell.min
-    return cell.max if cell.max is not None and example > cell.max else example
+        return _number(cell.min)
+    return _number(cell.max if cell.max is not None and example > cell.max else example)
+
+
+def _number(value: int | Decimal) -> str:
+    """As it is to be sent: without an exponent."""
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 # ── Texts, the same in JSON and in a form ──────────────────────────────────
@@ -322,7 +338,7 @@ def _no_number(came: str) -> str:
     if "," in came:
         return "has a comma"
     start = came[:200]
-    if start.split() != [start]:
+    if start and start.split() != [start]:
         return "has a space"
     if "e" in start.lower() and re.fullmatch(r"[+-]?[0-9.]+[eE][+-]?[0-9]+", start):
         return "has an exponent"
@@ -395,7 +411,7 @@ def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     elif isinstance(cell.kind, Integer) and type(came) is int:
         value, why = _bounded(cell, came, came)
         if abs(came) >= 10**MAX_DIGITS:
-            why = f"it has over {MAX_DIGITS} digits; write fewer"
+            why = _TOO_LONG
     elif isinstance(cell.kind, Boolean) and isinstance(came, bool):
         return came
     elif isinstance(cell.kind, JsonObject) and isinstance(came, dict):
@@ -414,6 +430,9 @@ def _may_be_left_out(cell: Cell) -> TypeGuard[FieldShape]:
     return isinstance(cell, FieldShape) and not cell.required and not isinstance(cell.kind, Text)
 
 
+_TOO_LONG: Final = f"it has over {MAX_DIGITS} digits; write fewer"
+
+
 def _another_kind(cell: Cell, came: object) -> str:
     if isinstance(came, Twice):
         first, last = came.values[0], came.values[-1]
@@ -422,6 +441,8 @@ def _another_kind(cell: Cell, came: object) -> str:
         return f"it is given twice, as {quoted(cell, first)} and as {quoted(cell, last)}; give it once"
     if isinstance(came, Constant) and not came.text.lstrip("-").isdigit():
         return f"{came.text} is no JSON; write {wanted(cell)}"
+    if isinstance(came, Constant) and isinstance(cell.kind, Integer):
+        return _TOO_LONG
     if isinstance(cell.kind, DecimalKind) and isinstance(came, int | float) and not isinstance(came, bool):
         return f"{quoted(cell, came)} is a JSON number, which is not exact; write it as a text, in quotes"
     if isinstance(cell.kind, Integer) and isinstance(came, str):
@@ -431,7 +452,8 @@ def _another_kind(cell: Cell, came: object) -> str:
     if came is None:
         return f"null is not allowed here; write {wanted(cell)}"
     if isinstance(cell.kind, Integer) and isinstance(came, float):
-        return f"{quoted(cell, came)} is not whole; write {wanted(cell)}"
+        how = "has a point or an exponent" if came.is_integer() else "is not whole"
+        return f"{quoted(cell, came)} {how}; write {wanted(cell)}"
     if isinstance(cell.kind, Text):
         return f"{quoted(cell, came)} is no text; write {wanted(cell)} in quotes"
     return f"{quoted(cell, came)} will not do; write {wanted(cell)}"
@@ -464,6 +486,8 @@ def _no_json(cell: Cell, came: dict[str, Any], depth: int, found: Found) -> str:
                         return f"a number in it has over {MAX_DIGITS} digits; write fewer"
                 elif isinstance(each, Twice):
                     return "a name in it is given twice; give it once"
+                elif isinstance(each, Constant) and each.text.lstrip("-").isdigit():
+                    return f"a number in it has over {MAX_DIGITS} digits; write fewer"
                 elif isinstance(each, Constant):
                     return f"{quoted(cell, each)} in it is no JSON; write null or leave it out"
                 elif each is not None and not isinstance(each, bool):
@@ -537,7 +561,7 @@ def mended(shape: Shape[Any], values: tuple[Any, ...]) -> Any:
             return UNREAD
     try:
         return shape.record(**given)
-    except ValueError:
+    except Exception:  # noqa: BLE001  (its own code may stumble over a default that stands for what did not read)
         return UNREAD
 
 
@@ -561,19 +585,20 @@ def refused(wrong: ValueError, at: At, found: Found) -> Unreadable:
 TRUTHS: Final = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
 
-def form_cell(cell: Cell, came: object, at: At, found: Found, zone: str | None = None) -> Any:
+def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) -> Any:
     """The value of one cell that was not left blank; or UNREAD, with the problem found."""
     why = ""
     value: Any = None
     if isinstance(came, Many):
         if isinstance(cell.kind, Boolean) and all(isinstance(each, str) and each in TRUTHS for each in came.values):
             return any(TRUTHS[each] for each in came.values)
-        texts = list(dict.fromkeys(each if isinstance(each, str) else each.name for each in came.values))
-        if len(texts) > 1:
+        files = [each for each in came.values if isinstance(each, File)]
+        texts = list(dict.fromkeys(each for each in came.values if isinstance(each, str)))
+        if len(texts) > 1 and not files:
             said = "two values" if cell.secret else f"{quoted(cell, texts[0])} and {quoted(cell, texts[1])}"
             found.add(at, f"{said} were both given; give one")
             return UNREAD
-        came = came.values[0]
+        came = (files or texts)[0]
     if not isinstance(came, str):
         found.add(at, f"{quoted(cell, came)} will not do; write {wanted(cell)}")
         return UNREAD
@@ -588,7 +613,7 @@ def form_cell(cell: Cell, came: object, at: At, found: Found, zone: str | None =
         case JsonObject():
             value, why = _object(cell, came, len(steps_of(at)))
         case DateTime() if LOCAL(came):
-            value, why = _local(cell, came, zone)
+            value, why = _local(cell, came, zone if type(zone) is not Many else _same(zone.values))
         case RecordKind() | Rows() | Mapping():
             why = f"{quoted(cell, came)} stands for the whole; write its cells, like {print_at(at)}{_inside(cell)}"
         case _:
@@ -605,7 +630,9 @@ def _inside(cell: Cell) -> str:
             return f".{shape.fields[0].name}"
         case Rows(item):
             return "[0]" + _inside(item)
-    return ".key"
+        case Mapping(item):
+            return ".key" + _inside(item)
+    return ""
 
 
 def _object(cell: Cell, came: str, depth: int) -> tuple[Any, str]:
@@ -617,10 +644,17 @@ def _object(cell: Cell, came: str, depth: int) -> tuple[Any, str]:
     return value, _no_json(cell, value, depth, Found())
 
 
-_ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(?:/[A-Za-z0-9_+-]{1,32}){0,3}").fullmatch
+_ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]{0,31}(?:/[A-Za-z0-9_+-]{1,32}){0,3}").fullmatch
+"""What an IANA name looks like; the files beside them (`localtime`, `posix/…`, `right/…`) have small letters."""
 
 
-def _local(cell: Cell, came: str, zone: str | None) -> tuple[Any, str]:
+def _same(values: list[Any]) -> Any:
+    """The one value that a name was given, once or more; else the different ones."""
+    different = list(dict.fromkeys(values))
+    return different if len(different) > 1 else different[0]
+
+
+def _local(cell: Cell, came: str, zone: Any) -> tuple[Any, str]:
     """The moment a browser's local time says in the zone beside it."""
     if not zone:
         return None, f"{quoted(cell, came)} has no zone; write {wanted(cell)}, or its zone beside it, like Europe/Paris"
@@ -631,6 +665,10 @@ def _local(cell: Cell, came: str, zone: str | None) -> tuple[Any, str]:
     except (KeyError, ValueError, OSError):
         where = None
     if where is None:
+        if cell.secret:
+            return None, "the zone given is not known; write an IANA name, like Europe/Paris"
+        if isinstance(zone, list):
+            return None, f"the zone was given as {quoted(cell, zone[0])} and as {quoted(cell, zone[1])}; give one"
         return None, f"the zone {quoted(cell, zone)} is not known; write an IANA name, like Europe/Paris"
     try:
         moment = dt.datetime.fromisoformat(came)
@@ -639,7 +677,8 @@ def _local(cell: Cell, came: str, zone: str | None) -> tuple[Any, str]:
         before, after = cast("dt.timedelta", first.utcoffset()), cast("dt.timedelta", second.utcoffset())
         if before != after:
             how = "is there twice" if before > after else "does not exist there"
-            return None, f"{quoted(cell, came)} {how}, since the clocks of {zone} change; write it with its offset"
+            there = "its zone" if cell.secret else zone
+            return None, f"{quoted(cell, came)} {how}, since the clocks of {there} change; write it with its offset"
         if before % dt.timedelta(minutes=1):
             return first.astimezone(dt.UTC), ""
         return moment.replace(tzinfo=dt.timezone(before)), ""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
+from keyword import iskeyword
 from typing import Any, Final, Literal
 
 from meridian.records import cells, tree
@@ -58,7 +59,7 @@ _HELPERS: Final = {
     "refused": cells.refused,
     "refused_in_form": tree.refused,
     "wrong_length": cells.wrong_length,
-    "is_blank": tree.is_blank,
+    "nothing_in": tree.nothing_in,
     "astray": tree.astray,
     "own_rows": tree.own_rows,
     "dict": dict,
@@ -70,9 +71,32 @@ _HELPERS: Final = {
     "sorted": sorted,
     "enumerate": enumerate,
     "tuple": tuple,
+    "id": id,
     "True": True,
     "ValueError": ValueError,
 }
+_LOCALS: Final = frozenset(
+    [
+        "absent",
+        "all_read",
+        "at",
+        "before",
+        "came",
+        "found",
+        "keep",
+        "kept",
+        "members",
+        "n",
+        "number",
+        "read",
+        "row",
+        "rows",
+        "size",
+        "value",
+        "wrong",
+    ]
+)
+"""What the written functions call their own; the value of a field has the field's name and a `_`."""
 
 
 def record_reader(shape: Shape[Any], source: Source) -> Reader:
@@ -117,7 +141,10 @@ class _Writer:
         self.depth -= 1
 
     def called(self, wish: str, value: Any) -> str:
-        """A name for `value` in the code."""
+        """A name for `value` in the code: the one wished for, where it is an identifier that nothing else there has."""
+        wish = re.sub(r"[^A-Za-z0-9_]", "", wish)
+        if wish in _LOCALS or wish.endswith("_") or not wish.isidentifier() or iskeyword(wish):
+            wish = f"the_{wish}1"
         name, n = wish, 2
         while name in self.names and self.names[name] is not value:
             name, n = f"{wish}{n}", n + 1
@@ -189,6 +216,9 @@ class _Writer:
             with self.block("if half_a_key(n):"):
                 self("""found.add(at, 'a name in it has half a character; write whole ones')""")
                 self("continue")
+        if self.form and isinstance(item.kind, Rows | Mapping):
+            with self.block(f"if nothing_in({self.called('item_kind', item.kind)}, row, (at, n), found):"):
+                self("continue")
         if not isinstance(item.kind, RecordKind):
             self.value(item, "item", "row", "value", "(at, n)")
             with self.block("if value is UNREAD:"):
@@ -209,8 +239,7 @@ class _Writer:
         if self.form:
             first = next((each for each in shape.fields if _tells(each)), None)
             test = f"'{first.name}' not in row and " if first else ""
-            with self.block(f"if {test}is_blank({self.called(f'{shape.name}_shape', shape)}, row):"):
-                self(f"astray({self.called(f'{shape.name}_shape', shape)}, row, (at, n), found)")
+            with self.block(f"if {test}nothing_in({self.called('item_kind', item.kind)}, row, (at, n), found):"):
                 self("continue")
         made = self.fields(shape, "(at, n)", root=False)
         with self.block("if found.count != before:"):
@@ -239,8 +268,8 @@ class _Writer:
         if not self.form:
             with self.block(f"if size + absent != {count}:"):
                 self(f"unknown({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)")
-        elif counted:
-            with self.block(f"if len(row) + absent != {count}:"):
+        else:
+            with self.block(f"if len(row) + absent != {count}:" if counted else f"if {at}:"):
                 self(f"astray({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)")
         return "".join(f"{_local(field)}, " for field in shape.fields)
 
@@ -296,7 +325,7 @@ class _Writer:
         """Make the record, and let what its own `__post_init__` refuses be a problem."""
         cls = shape.record
         record = self.called(shape.name, cls)
-        if any(field.kw_only for field in shape.fields) or not cls.__dataclass_params__.init:
+        if any(field.kw_only for field in shape.fields) or not _made_by_dataclass(cls):
             arguments = ", ".join(f"{field.name}={_local(field)}" for field in shape.fields)
         else:
             arguments = made.rstrip(", ")
@@ -325,9 +354,6 @@ class _Writer:
 
     def lazily(self, name: str, kind: RecordKind | Rows | Mapping, cell: Cell | None = None) -> str:
         """The name of another reader, which is made when it is first called."""
-        called = f"read_{name}"
-        while called in self.names:
-            called += "_"
         names, source = self.names, self.source
 
         def first(came: Any, at: Any, found: cells.Found) -> Any:
@@ -339,7 +365,7 @@ class _Writer:
             names[called] = reader
             return reader(came, at, found)
 
-        self.names[called] = first
+        called = self.called(f"read_{name}", first)
         return called
 
     # one value
@@ -348,11 +374,10 @@ class _Writer:
         """Read the name `came` into the name `into`: the good case here, any other by `cells`."""
         kind = cell.kind
         this = self.called(f"{name}_cell", cell)
-        zone = f", found.zones and found.zones.get((id(row), '{name}'))" if self.form and isinstance(kind, DateTime) else ""
-        if zone and name == "item":
-            zone = ", found.zones and found.zones.get((id(rows), n))"
-        if zone:
-            self.names.setdefault("id", id)
+        zone = ""
+        if self.form and isinstance(kind, DateTime):
+            place = "id(rows), n" if came == "row" else f"id(row), '{name}'"
+            zone = f", found.zones and found.zones.get(({place}))"
         other = f"{into} = {self.source.lower()}_cell({this}, {came}, {at}, found{zone})"
         if cell.nullable and not self.form:
             with self.block(f"if {came} is None:"):
@@ -363,6 +388,10 @@ class _Writer:
         match kind:
             case Rows() | Mapping():
                 container = "list" if isinstance(kind, Rows) and not self.form else "dict"
+                if self.form and isinstance(cell, FieldShape) and cell.nullable:
+                    with self.block(f"if nothing_in({self.called(f'{name}_kind', kind)}, {came}, {at}, found):"):
+                        self.absent(cell, into, at)
+                    otherwise = "el"
                 with self.block(f"{otherwise}if type({came}) is {container}:"):
                     self(f"{into} = {self.lazily(name, kind, cell)}({came}, {at}, found)")
                 if self.form and isinstance(kind, Rows) and tree.is_plain(kind.item):
@@ -371,8 +400,7 @@ class _Writer:
                 with self.block(f"{otherwise}if type({came}) is dict:"):
                     read = self.lazily(name, kind)
                     if self.form and isinstance(cell, FieldShape) and (not cell.required or cell.nullable):
-                        with self.block(f"if is_blank({self.called(f'{kind.shape.name}_shape', kind.shape)}, {came}):"):
-                            self(f"astray({self.called(f'{kind.shape.name}_shape', kind.shape)}, {came}, {at}, found)")
+                        with self.block(f"if nothing_in({self.called(f'{name}_kind', kind)}, {came}, {at}, found):"):
                             self.absent(cell, into, at)
                         with self.block("else:"):
                             self(f"{into} = {read}({came}, {at}, found)")
@@ -459,10 +487,17 @@ def _tells(field: FieldShape) -> bool:
 
 def _can_refuse(cls: type) -> bool:
     """Whether making `cls` runs code of its author, which may raise ValueError."""
-    made_by_dataclass = cls.__dataclass_params__.init  # type: ignore[attr-defined]
     return (
-        hasattr(cls, "__post_init__") or not made_by_dataclass or any("__new__" in each.__dict__ for each in cls.__mro__[:-1])
+        hasattr(cls, "__post_init__")
+        or not _made_by_dataclass(cls)
+        or any("__new__" in each.__dict__ for each in cls.__mro__[:-1])
     )
+
+
+def _made_by_dataclass(cls: type) -> bool:
+    """Whether `cls` has the `__init__` that `dataclass` writes, which it does not where the class has its own."""
+    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
+    return code is not None and code.co_filename == "<string>"
 
 
 def _decimal_fits(places: int | None) -> Callable[[str], re.Match[str] | None]:

@@ -120,8 +120,14 @@ def read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]]) ->
 def read_query(shape: Shape[R], query: bytes | str | Iterable[tuple[str, Any]]) -> Reading[R]:
     """Read a GET's query. It reads as a form, but an absent boolean is its default; and a query that names no field has not
     been asked yet: it has no problems, and its record is that of the defaults, or None."""
-    pairs = form_pairs(query)[0] if isinstance(query, bytes | str) else list(query)
-    if not any(_first_step(name) in {field.name for field in shape.fields} for name, _ in pairs):
+    if isinstance(query, bytes | str):
+        pairs, wrong = form_pairs(query)
+        if wrong and not pairs:
+            return Reading(None, wrong)
+    else:
+        pairs = list(query)
+    names = {field.name for field in shape.fields}
+    if not any(_first_step(name) in names for name, _ in pairs):
         record = cells.mended(shape, (UNREAD,) * len(shape.fields))
         return Reading(None if record is UNREAD else record)
     found = Found()
@@ -155,7 +161,7 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
         if len(pairs) > tree.MAX_FIELDS:
             return Reading(None, (_too_many(len(pairs)),))
         put.add_pairs(pairs)
-    if put.blanks or put.lost or put.zoned:
+    if put.blanks or put.blank_names or put.lost or put.zoned:
         put.close()
     found.zones = put.zones
     read = shape.derived.get("form") or record_reader(shape, "form")

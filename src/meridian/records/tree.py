@@ -39,6 +39,8 @@ MAX_FIELDS: Final = 50_000
 Cells = dict[Any, Any]
 Fields = dict[str, FieldShape]
 _NO_FIELDS: Final[Fields] = {}
+_BLANK_BESIDE: Final = (Boolean, Rows, RecordKind, Mapping)
+"""What may have a blank cell beside a value of the same name."""
 _BOTH: Final = "it was given as a text and by its cells; give the cells alone"
 
 _TOO_HIGH: Final = f"a row's number is at most {MAX_ROWS - 1:,}"
@@ -109,7 +111,20 @@ _LAST_ROW = re.compile(r"(.*)(?:\[|%5B)(0|[1-9][0-9]*)(?:\]|%5D)", re.DOTALL).fu
 class Tree:
     """The cells of one form while its pairs are put in their places."""
 
-    __slots__ = ("blanks", "fields", "lists", "lost", "more", "root", "shape", "where", "wrong", "zoned", "zones")
+    __slots__ = (
+        "blank_names",
+        "blanks",
+        "fields",
+        "lists",
+        "lost",
+        "more",
+        "root",
+        "shape",
+        "where",
+        "wrong",
+        "zoned",
+        "zones",
+    )
 
     def __init__(self, shape: Shape[Any]) -> None:
         self.shape = shape
@@ -118,6 +133,7 @@ class Tree:
         self.fields: dict[str, Fields] = {"": fields_of(shape)}  # the fields of the record there
         self.lists: dict[str, tuple[Cells, Fields] | None] = {}  # the rows of a list of records, by its name as sent
         self.blanks: list[tuple[str, str]] = []
+        self.blank_names: list[str] = []
         self.lost: list[tuple[str, Cells, str]] = []
         self.zoned: list[tuple[str, Cells, Cells, Any]] = []
         self.wrong: dict[str, str] = {}
@@ -143,6 +159,8 @@ class Tree:
                     value = value.replace("\r\n", "\n").replace("\r", "\n")
             value = value.strip()
             head, _, last = name.rpartition(".")
+            if not head and last != name:  # a dot before the first step
+                continue
             if not value:
                 self.blanks.append((head, last))
                 continue
@@ -150,7 +168,7 @@ class Tree:
             if cells_ is None:
                 cells_ = self.open(head)
             if last in cells_:
-                self.again(cells_, last, value)
+                self.again(cells_, last, value, unescape(name))
             elif last.isidentifier():
                 cells_[last] = value
             else:
@@ -167,13 +185,19 @@ class Tree:
                 value = value.strip()
             elif not isinstance(value, File):
                 file = getattr(value, "filename", None)
-                value = File(file) if file else ""
+                if not file:  # nothing, though it be the second of its name
+                    if why := self.walk(name, make=False).why:
+                        self.no(said(name), f"no cell has this name: {why}")
+                    continue
+                value = File(file)
             head, _, last = name.rpartition(".") if plain else ("", "", name)
+            if not head and last != name:  # a dot before the first step
+                continue
             if not value:
                 if plain and "%" not in name:
                     self.blanks.append((head, last))
-                elif why := self.walk(name, make=False).why:
-                    self.no(said(name), f"no cell has this name: {why}")
+                else:
+                    self.blank_names.append(name)
                 continue
             if not plain or not last.isidentifier() or "%" in head:
                 self.put(name, value)
@@ -182,7 +206,7 @@ class Tree:
             if cells_ is None:
                 cells_ = self.open(head)
             if last in cells_:
-                self.again(cells_, last, value)
+                self.again(cells_, last, value, name)
             else:
                 cells_[last] = value
 
@@ -323,20 +347,24 @@ class Tree:
                 self.no(said(name), "it was given by number too; give one or the other")
             return
         if place.key in place.holder:
-            self.again(place.holder, place.key, value)
+            self.again(place.holder, place.key, value, name)
         else:
             place.holder[place.key] = value
 
     def zone(self, holder: Cells, key: Any, value: Any) -> None:
         if self.zones is None:
             self.zones = {}
-        self.zones[(id(holder), key)] = value
+        held = self.zones.get((id(holder), key))
+        if isinstance(held, Many):
+            held.values.append(value)
+        else:
+            self.zones[(id(holder), key)] = value if held is None else Many(held, value)
 
-    def again(self, holder: Cells, key: Any, value: Any) -> None:
-        """A second value under one name."""
+    def again(self, holder: Cells, key: Any, value: Any, name: str) -> None:
+        """A second value under one `name`."""
         held = holder[key]
         if type(held) is dict or isinstance(held, _Own):
-            self.no(str(key), _BOTH)
+            self.no(said(name), _BOTH)
         elif isinstance(held, Many):
             held.values.append(value)
         else:
@@ -364,6 +392,10 @@ class Tree:
             if len(self.wrong) > cells.MAX_NAMED:
                 break
             self.blank(head, last, checked)
+        for name in self.blank_names:
+            if len(self.wrong) > cells.MAX_NAMED:
+                break
+            self.blank_name(name)
         for name, made, why in self.lost:
             for last in made:
                 self.no(said(f"{name}.{last}"), f"no cell has this name: {why}")
@@ -379,13 +411,23 @@ class Tree:
         field = fields.get(last) if fields is not None else None
         if field is None:
             if fields is not None:
-                why = self.walk(unescape(f"{head}.{last}" if head else last), make=False).why
-            if why:
+                self.blank_name(unescape(f"{head}.{last}" if head else last))
+            elif why:
                 self.no(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
             return
         holder = self.where.get(head)
-        if holder is not None and last in holder and not isinstance(field.kind, Boolean | Rows | RecordKind | Mapping):
-            self.again(holder, last, "")
+        if holder is not None and last in holder and not isinstance(field.kind, _BLANK_BESIDE):
+            self.again(holder, last, "", last)
+
+    def blank_name(self, name: str) -> None:
+        """The same, of a whole name."""
+        place = self.walk(name, make=False)
+        if place.why:
+            self.no(said(name), f"no cell has this name: {place.why}")
+            return
+        holder, key = place.holder, place.key
+        if holder is not None and not isinstance(key, tuple) and key in holder and not isinstance(place.kind, _BLANK_BESIDE):
+            self.again(holder, key, "", name)
 
     def look(self, head: str) -> tuple[Fields | None, str]:
         """The fields of a row in which nothing but blank cells was sent, or why there is none."""
@@ -395,7 +437,9 @@ class Tree:
         place = self.walk(unescape(head), make=False)
         if isinstance(place.kind, RecordKind):
             return fields_of(place.kind.shape), ""
-        return None, place.why or ("it has no parts" if place.kind is not None and not isinstance(place.kind, DateTime) else "")
+        if isinstance(place.kind, DateTime) and not isinstance(place.key, tuple):
+            return _NO_FIELDS, ""  # it has a zone
+        return None, place.why or ("it has no parts" if place.kind is not None else "")
 
 
 def _key(name: str, at: int) -> tuple[str, int] | None:
@@ -484,6 +528,28 @@ def _says(kind: Kind, came: Any) -> bool:
     return True
 
 
+def nothing_in(kind: Kind, came: Any, at: cells.At, found: Found) -> bool:
+    """Whether what came for a record, list or dict is as if it had not; names in it that are no field's are problems still."""
+    if _says(kind, came):
+        return False
+    _astray_inside(kind, came, at, found)
+    return True
+
+
+def _astray_inside(kind: Kind, came: Any, at: cells.At, found: Found) -> None:
+    match kind:
+        case RecordKind(shape) if type(came) is dict:
+            for field in shape.fields:
+                if field.name in came:
+                    _astray_inside(field.kind, came[field.name], (at, field.name), found)
+            astray(shape, came, at, found)
+        case Rows(item) | Mapping(item) if type(came) is dict:
+            for key, each in came.items():
+                _astray_inside(item.kind, each, (at, key), found)
+        case _:
+            pass
+
+
 def astray(shape: Shape[Any], row: Cells, at: cells.At, found: Found) -> None:
     """A problem for each name in `row` that is no field of `shape`."""
     fields = fields_of(shape)
@@ -543,7 +609,7 @@ def as_sent(problem: Problem, shape: Shape[Any], row: Cells) -> Problem:
             item = kind.item.kind
             sent = (
                 [number for number in sorted(here) if _says(item, here[number])]
-                if isinstance(item, RecordKind)
+                if isinstance(item, RecordKind | Rows | Mapping)
                 else sorted(here)
             )
             if step >= len(sent):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from jsonschema import Draft202012Validator
 
-from meridian.records import field, paths, read_value, schema, shape_of
+from meridian.records import field, paths, read_value, schema, shape_of, write_value
 from meridian.records.pattern import ecma
 
 CLEAN = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
@@ -286,6 +286,22 @@ def test_a_secrets_default_is_not_named():
     assert both(str, default="hunter2", secret=True) == ({"type": "string", "pattern": CLEAN},) * 2
 
 
+@dataclass(frozen=True)
+class Login:
+    password: str = field(default="hunter2", secret=True)
+
+
+@dataclass(frozen=True)
+class Logins:
+    one: Login = Login()
+    many: tuple[Login, ...] = (Login(),)
+
+
+def test_nor_is_one_inside_another_default():
+    assert "default" not in both(Login, default=Login())[0]
+    assert "hunter2" not in str([both(Logins, default=Logins()), both(Logins, default_factory=Logins), paths(shape_of(Logins))])
+
+
 # ── The whole ──────────────────────────────────────────────────────────────
 
 
@@ -308,6 +324,13 @@ def test_a_schema_is_the_callers_to_change():
 def test_in_an_answer_what_may_be_none_may_be_left_out():
     assert schema(shape_of(Answer), portable=True)["required"] == ["entry_id", "note"]
     assert schema(shape_of(Answer), portable=True, answer=True)["required"] == ["entry_id"]
+
+
+def test_in_an_answer_a_list_may_be_shorter_by_the_rows_that_are_none():
+    shape = shape_of(make_dataclass("Answer", [("x", list[int | None], field(min_length=1))], frozen=True))
+    written = write_value(shape.record([None]), portable=True)
+    assert Draft202012Validator(schema(shape, portable=True, answer=True)).is_valid(written)
+    assert schema(shape, portable=True)["properties"]["x"]["minItems"] == 1
 
 
 @dataclass(frozen=True)
@@ -399,6 +422,8 @@ def test_a_portable_schema_is_made_of_what_every_client_takes():
         (r"a\-b\ c\&", r"a\x2db\x20c\x26"),
         (r"\.\-[\-\.]", r"\.\x2d[\-\.]"),
         (r"\Aé\Z", "^é$"),
+        ("a{,3}b{2}c{,}", "a{0,3}b{2}c{0,}"),
+        ("a{}]b{x}", r"a\{\}\]b\{x\}"),
         ("[à-ü]", r"(?![\s\S]*[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f])(?:[à-ü])"),
         (r"[\W_]", r"(?![\s\S]*[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f])(?:[\W_])"),
     ],

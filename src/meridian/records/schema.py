@@ -122,7 +122,7 @@ class _Derive:
         if said:
             head["description"] = said
         if isinstance(cell, FieldShape) and not cell.secret:
-            default = _constant(cell)
+            default = MISSING if _hides(cell.kind) else _constant(cell)
             if default is not MISSING and not (self.portable and _needs_null(cell, default)):
                 node["default"] = cell_value(cell, default, self.portable)
         return {**head, **node} if head else node
@@ -152,7 +152,7 @@ class _Derive:
                 return self.record(shape)
             case Rows(item):
                 rows: Node = {"type": "array", "items": self.cell(item)}
-                if cell.min_length:
+                if cell.min_length and not (self.answer and item.nullable):  # an answer leaves out the rows that are None
                     rows["minItems"] = cell.min_length
                 rows["maxItems"] = _most_rows(cell)
                 return rows
@@ -306,6 +306,17 @@ def _constant(cell: FieldShape) -> Any:
     if not isinstance(cell.kind, RecordKind) or factory is not cell.kind.shape.record:
         return MISSING
     return factory() if all(_constant(each) is not MISSING for each in cell.kind.shape.fields) else MISSING
+
+
+def _hides(kind: Kind) -> bool:
+    """Whether a value of `kind` may have a secret in it."""
+    match kind:
+        case RecordKind(shape):
+            return any(each.secret or _hides(each.kind) for each in shape.fields)
+        case Rows(item) | Mapping(item):
+            return item.secret or _hides(item.kind)
+        case _:
+            return False
 
 
 def _needs_null(cell: Cell, value: Any) -> bool:

@@ -1,9 +1,9 @@
 """A record written: as JSON for an agent, as pairs for a form."""
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from enum import Enum, StrEnum
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -136,9 +136,31 @@ def test_a_decimal_is_written_without_an_exponent(number, written):
     assert read_json(shape_of(Lot), write_json(lot)).record == lot
 
 
+def test_a_decimal_does_not_ask_the_context():
+    with localcontext(Context(prec=3, Emax=5, Emin=-5, capitals=0)):
+        assert (
+            write_json(Lot(Decimal("1E-7"), Decimal("12345.678")))
+            == b'{"quantity":"0.0000001","cost":"12345.678","acquired":null}'
+        )
+
+
 @dataclass(frozen=True)
 class Moment:
     at: datetime
+
+
+def test_a_moment_that_utc_has_not_is_blamed_by_its_path():
+    with pytest.raises(TypeError, match=r"at: .* is outside the calendar in UTC"):
+        write_json(Moment(datetime(1, 1, 1, tzinfo=ZoneInfo("Europe/Paris"))))
+
+
+def test_lists_in_lists_are_written_however_deep():
+    hint: Any = int
+    value: Any = 5
+    for _ in range(30):
+        hint, value = list[hint], [value]
+    made = make_dataclass("Deep", [("x", hint)], frozen=True)
+    assert read_json(shape_of(made), write_json(made(value))).record == made(value)
 
 
 def test_a_moment_whose_offset_has_seconds_is_written_in_utc():

@@ -64,11 +64,22 @@ def write_json(record: object, portable: bool = False) -> bytes:
         write = type(record).__dict__["__meridian_shape__"].derived[name]
     except KeyError:
         shape = shape_of(type(record))
-        write = shape.derived[name] = _generate(shape, portable)
+        write = shape.derived[name] = _writer(shape, portable)
     try:
         return cast("bytes", write(record))
     except (TypeError, AttributeError, LookupError, ValueError):
-        return _encode(_record(shape_of(type(record)), record, (), portable)).encode()  # which says where
+        return _walk(shape_of(type(record)), record, portable)  # which says where
+
+
+def _writer(shape: Shape[Any], portable: bool) -> Callable[[object], bytes]:
+    try:
+        return _generate(shape, portable)
+    except SyntaxError:  # Python nests no more than 20 loops
+        return lambda record: _walk(shape, record, portable)
+
+
+def _walk(shape: Shape[Any], record: object, portable: bool) -> bytes:
+    return _encode(_record(shape, record, (), portable)).encode()
 
 
 def write_value(record: object, portable: bool = False) -> Json:
@@ -148,7 +159,10 @@ def _moment(value: object) -> str:
     offset = value.utcoffset() if isinstance(value, datetime) else None
     if not isinstance(value, datetime) or offset is None:
         raise _MisfitError(f"{value!r} is no datetime with a zone")
-    return (value.astimezone(UTC) if offset.microseconds or offset.seconds % 60 else value).isoformat()
+    try:
+        return (value.astimezone(UTC) if offset.microseconds or offset.seconds % 60 else value).isoformat()
+    except OverflowError:
+        raise _MisfitError(f"{value!r} is outside the calendar in UTC") from None
 
 
 def _clock(value: object) -> str:
@@ -368,7 +382,7 @@ class _Code:
             case DecimalKind():
                 digits = self.new("digits")
                 self.add(depth, f"{digits} = str({value})")
-                self.add(depth, f'if not {value}.is_finite() or "E" in {digits}:')
+                self.add(depth, f'if not {value}.is_finite() or "E" in {digits} or "e" in {digits}:')
                 self.add(depth + 1, f"{digits} = number({value})")
                 return f'"{{{digits}}}"'
             case Date():

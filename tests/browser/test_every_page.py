@@ -88,6 +88,13 @@ def test_an_address_where_nothing_is(served: Any, stranger: Page, look: Callable
     look(stranger, "404", "Error: There is nothing here – Meridian")
 
 
+def test_sign_out(served: Any, writer: Page, look: Callable[..., None]):
+    writer.goto(f"{served.url}/operations/open/")
+    writer.get_by_role("link", name="Sign out").click()
+    writer.wait_for_url("**/sign-out")
+    look(writer, "sign out", "Sign out – Meridian")
+
+
 @pytest.mark.parametrize("subject", ["demo-writer", "demo-admin", "demo-newcomer"])
 def test_home(signed_in: Callable[..., Page], look: Callable[..., None], subject: str):
     look(signed_in(subject, **CALM), f"home {subject}", "Plugins – Meridian")
@@ -95,7 +102,7 @@ def test_home(signed_in: Callable[..., Page], look: Callable[..., None], subject
 
 def test_a_button_that_is_not_held(served: Any, writer: Page, look: Callable[..., None]):
     assert writer.goto(f"{served.url}/operations/manage/").status == 403
-    look(writer, "403 button not held", "Error: You do not hold that – Meridian")
+    look(writer, "403 button not held", "Error: That is not yours to open – Meridian")
 
 
 # ── The plugin ────────────────────────────────────────────────────────────
@@ -157,17 +164,17 @@ def test_positions(served: Any, writer: Page, look: Callable[..., None]):
 
 def test_an_account_that_is_not_reached(served: Any, writer: Page, look: Callable[..., None]):
     assert writer.goto(f"{served.url}/operations/open/positions?account=A-3").status == 422
-    look(writer, "422 account not reached", "Error: Not done – Opening balance – Meridian")
+    look(writer, "422 account not reached", "Error: That cannot be shown – Opening balance – Meridian")
 
 
 def test_a_page_that_the_session_does_not_serve(served: Any, writer: Page, look: Callable[..., None]):
     assert writer.goto(f"{served.url}/operations/open/about").status == 403
-    look(writer, "403 page of another level", "Error: Not done – Opening balance – Meridian")
+    look(writer, "403 page of another level", "Error: That is not yours to open – Opening balance – Meridian")
 
 
 def test_a_page_that_the_plugin_has_not(served: Any, writer: Page, look: Callable[..., None]):
     assert writer.goto(f"{served.url}/operations/open/nowhere").status == 404
-    look(writer, "404 in a plugin", "Error: Not done – Opening balance – Meridian")
+    look(writer, "404 in a plugin", "Error: There is nothing here – Opening balance – Meridian")
 
 
 def test_about(served: Any, admin: Page, look: Callable[..., None]):

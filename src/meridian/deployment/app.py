@@ -30,7 +30,7 @@ from meridian.deployment.book import StoredBook
 from meridian.deployment.calls import StoredCalls
 from meridian.deployment.dashboard import Desk
 from meridian.deployment.door import OperationsDoor
-from meridian.deployment.drawing import BRAND, Drawing
+from meridian.deployment.drawing import BRAND, SIGN_OUT, Drawing
 from meridian.deployment.gateway import KIT_URL, Gateway, Refused
 from meridian.deployment.instances import Instance
 from meridian.deployment.keys import deployment_key, instance_key
@@ -78,7 +78,7 @@ class Deployment:
         now = clock()
         key = deployment_key(self.store, now=now)
         door = OperationsDoor(StoredBook(self.store), StoredCalls(self.store), key, clock)
-        surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND)
+        surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND, sign_out=SIGN_OUT)
         self._served: list[Served] = []
         hosted: dict[str, Hosted] = {}
 
@@ -107,7 +107,7 @@ class Deployment:
             deployment_key=key,
             clock=clock,
             who=self._signing_in.who,
-            words=self._drawing.words,
+            words=self._signing_in.words,
         )
         self.surface = Surface(
             self.store, self.gateway, clock=clock, cookie_names=COOKIE_NAMES, max_body_bytes=settings.max_body_bytes
@@ -135,10 +135,12 @@ class Deployment:
 
         async def refuse(request: Request, no: Exception) -> Response:
             if isinstance(no, Refused):
-                return self._drawing.words(request, no.status_code, no.title, no.detail)
+                return await self._signing_in.words(
+                    request, no.status_code, no.title, no.detail, rule=no.rule, onward=no.onward
+                )
             if isinstance(no, HTTPException):
                 title, said = _WORDS.get(no.status_code, ("That is not served", no.detail))
-                response = self._drawing.words(request, no.status_code, title, said)
+                response = await self._signing_in.words(request, no.status_code, title, said)
                 response.headers.update(no.headers or {})
                 return response
             return self._drawing.words(request, 500, "The deployment failed", "It was written to the log. Try again.")
@@ -176,7 +178,7 @@ class Deployment:
             "home.html",
             title="Plugins",
             person=person.display_name,
-            sign_out=("/sign-out", token),
+            sign_out=(SIGN_OUT[0], token),
             plugins=rows,
             admin=admin,
         )

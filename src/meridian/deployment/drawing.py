@@ -23,6 +23,8 @@ from meridian.records import Shape
 __all__ = ["Drawing", "origin_of"]
 
 BRAND: Final = ("Meridian", "/")
+SIGN_OUT: Final = ("/sign-out", "")
+"""Where a page leads that has no token for the form which ends a session: there it is asked for by a button."""
 
 
 def origin_of(request: Request) -> str:
@@ -68,9 +70,29 @@ class Drawing:
         response.raw_headers.extend(policies(origin=origin_of(request), prefix="/", kit_url=KIT_URL))
         return response
 
-    def words(self, request: Request, status_code: int, title: str, *paragraphs: str) -> Response:
-        """A page of a few words, and the way home."""
-        return self.page(request, "words.html", title=title, status_code=status_code, error=True, paragraphs=paragraphs)
+    def words(
+        self,
+        request: Request,
+        status_code: int,
+        title: str,
+        *paragraphs: str,
+        person: str | None = None,
+        rule: str = "",
+        onward: Sequence[tuple[str, str]] = (),
+    ) -> Response:
+        """A page of a few words: what was refused, by what rule, and where to go on. `person` is who is signed in, if known."""
+        return self.page(
+            request,
+            "words.html",
+            title=title,
+            status_code=status_code,
+            person=person,
+            sign_out=SIGN_OUT if person else None,
+            error=True,
+            paragraphs=paragraphs,
+            rule=rule,
+            onward=onward,
+        )
 
     def form(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,7 +25,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from meridian.callers import Caller, Level, cut
+from meridian.callers import Caller, Holdings, Level, cut
 from meridian.deployment import calls
 from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
 from meridian.deployment.identity import Person
@@ -51,17 +51,28 @@ LONGEST_ANSWER_BYTES: Final = 16 << 20
 
 log = logging.getLogger(__name__)
 
-Words = Callable[..., Response]
-"""Draws a page of a few words: `words(request, status_code, title, *paragraphs)`."""
+Words = Callable[..., Awaitable[Response]]
+"""Draws a page of a few words: `words(request, status_code, title, *paragraphs, rule="", onward=())`."""
 
 
 class Refused(Exception):
-    """A request that does not reach its plugin: the status, a title and a sentence for the person."""
+    """A request that does not reach its plugin: the status, a title and a sentence for the person, the rule it is by, and
+    links to what they may do instead."""
 
-    def __init__(self, status_code: int, title: str, detail: str) -> None:
+    def __init__(
+        self,
+        status_code: int,
+        title: str,
+        detail: str,
+        *,
+        rule: str = "",
+        onward: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self.status_code = status_code
         self.title = title
         self.detail = detail
+        self.rule = rule
+        self.onward = onward
         super().__init__(detail)
 
 
@@ -113,9 +124,9 @@ class Gateway:
         try:
             answer = await self._browse(request, send)
         except Refused as no:
-            answer = self._words(request, no.status_code, no.title, no.detail)
+            answer = await self._words(request, no.status_code, no.title, no.detail, rule=no.rule, onward=no.onward)
         except BadBody as bad:
-            answer = self._words(request, bad.status_code, "That was not taken", bad.detail)
+            answer = await self._words(request, bad.status_code, "That was not taken", bad.detail)
         except ClientDisconnect:
             return
         if answer is not None:
@@ -153,7 +164,7 @@ class Gateway:
             return RedirectResponse(f"/{name}/{button}/", 307)
         person = await self._who(request)
         if person is None:
-            return self._to_sign_in(request)
+            return await self._to_sign_in(request)
         prefix = f"/{name}/{button}"
         changes = request.method not in SAFE_METHODS
         origin = str(request.base_url).rstrip("/")
@@ -184,9 +195,9 @@ class Gateway:
             )
             return await self._show(request, asked, send, origin)
 
-    def _to_sign_in(self, request: Request) -> Response:
+    async def _to_sign_in(self, request: Request) -> Response:
         if request.method not in SAFE_METHODS:
-            return self._words(
+            return await self._words(
                 request,
                 401,
                 "You are signed out",
@@ -200,12 +211,7 @@ class Gateway:
         holdings, admin = await self._store.run(held_on, person.subject, hosted)
         carried = cut(holdings, level)
         if not any(level in holding.levels for holding in carried.values()):
-            raise Refused(
-                403,
-                "You do not hold that",
-                f"{BUTTON_OF[level].capitalize()} on {hosted.pages.name} takes {level}, and you hold {words_of(holdings)} "
-                "there. A deployment admin can change that.",
-            )
+            raise _not_held(hosted, level, holdings)
         return Caller(person.subject, person.display_name, level, carried, deployment_admin=admin)
 
     async def _take(
@@ -273,7 +279,7 @@ class Gateway:
                 if started:
                     raise
                 call.outcome = "refused", "timed_out"
-                return self._words(
+                return await self._words(
                     request,
                     504,
                     "That took too long",
@@ -285,7 +291,7 @@ class Gateway:
                     raise
                 log.exception("call %s of %s failed", call.call_id, asked.hosted.name)
                 call.outcome = "refused", "failed"
-                return self._words(
+                return await self._words(
                     request,
                     500,
                     f"{asked.hosted.pages.name} failed",
@@ -295,7 +301,7 @@ class Gateway:
                 call.outcome = outcome.outcome, outcome.reason
         if left:
             log.warning("%s answered with a redirect out of its prefix, to %r", asked.hosted.name, left[0].location)
-            return self._words(
+            return await self._words(
                 request,
                 502,
                 "The plugin would have sent you elsewhere",
@@ -407,6 +413,23 @@ class _Call:
     call_id: str
     header: str
     outcome: tuple[str | None, str | None] = (None, None)
+
+
+_BUTTON_NAMES: Final[Mapping[Level, str]] = {level: button.capitalize() for level, button in BUTTON_OF.items()}
+
+
+def _not_held(hosted: Hosted, level: Level, holdings: Holdings) -> Refused:
+    """The no to a button that is not held, with the buttons that are."""
+    held = [(word, path) for word, each in BUTTONS.items() if (path := first_page(hosted.pages, each, holdings)) is not None]
+    name = hosted.pages.name
+    return Refused(
+        403,
+        "That is not yours to open",
+        f"You do not hold {BUTTON_OF[level].capitalize()} on {name}; there you hold {words_of(holdings, _BUTTON_NAMES)}.",
+        rule="View takes read, Open takes write, and Manage takes admin, which reaches no account. A deployment admin says who "
+        "holds which, under Access.",
+        onward=[(f"{name}, by {button.capitalize()}", f"/{hosted.name}/{button}{path}") for button, path in held],
+    )
 
 
 class _TooLong(Exception):

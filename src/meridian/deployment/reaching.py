@@ -77,11 +77,13 @@ def held_on(store: Store, subject: str, hosted: Hosted) -> tuple[Holdings, bool]
     return access.holdings(store, subject, hosted.name, hosted.roles), admin
 
 
-def words_of(holdings: Holdings) -> str:
-    """What is held, in words: `write on operations and read on custody`; `nothing` where nothing is."""
+def words_of(holdings: Holdings, named: Mapping[Level, str] | None = None) -> str:
+    """What is held, in words: `write on operations and read on custody`; `nothing` where nothing is. `named` are other words
+    for the levels."""
+    names: Mapping[Level, str] = named or {level: level for level in LEVELS}
     said = []
     for role, holding in sorted(holdings.items()):
-        levels = " and ".join(level for level in LEVELS if level in holding.levels and not _implied(level, holding))
+        levels = " and ".join(names[level] for level in LEVELS if level in holding.levels and not _implied(level, holding))
         if levels:
             said.append(f"{levels} on {role}" if role else levels)
     return ", ".join(said) or "nothing"

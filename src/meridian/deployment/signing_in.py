@@ -89,6 +89,20 @@ class SigningIn:
         )
         return None if session is None else session.person
 
+    async def words(
+        self,
+        request: Request,
+        status_code: int,
+        title: str,
+        *paragraphs: str,
+        rule: str = "",
+        onward: Sequence[tuple[str, str]] = (),
+    ) -> Response:
+        """A page of a few words, with the name of whoever is signed in."""
+        person = await self.who(request)
+        name = person.display_name if person else None
+        return self._drawing.words(request, status_code, title, *paragraphs, person=name, rule=rule, onward=onward)
+
     def token_for(self, request: Request) -> tuple[str, str]:
         """A browser's secret for forms outside any plugin (new where it has none), and a token that goes with it."""
         nonce = _cookie(request, _FORM) or secrets.token_urlsafe(24)
@@ -125,7 +139,7 @@ class SigningIn:
         if request.method == "POST":
             await self._posted(request)
         elif not await self._store.run(identity.link_stands, token, "sign-in", now=self._clock()):
-            return self._drawing.words(request, 410, _NO_USE, *_ANOTHER)
+            return await self.words(request, 410, _NO_USE, *_ANOTHER)
         elif request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or _only_looks(request):
             form_token = self.token_for(request)
             form = self._drawing.form(None, action=f"/sign-in/{token}", submit="Sign in", token=form_token[1])
@@ -134,7 +148,7 @@ class SigningIn:
         try:
             session = await self._store.run(identity.sign_in_by_link, token, now=self._clock())
         except Refusal as refusal:
-            return self._drawing.words(request, 410, _NO_USE, refusal.detail)
+            return await self.words(request, 410, _NO_USE, refusal.detail)
         return await self._start(request, session, "/")
 
     async def _first_admin(self, request: Request) -> Response:
@@ -165,11 +179,13 @@ class SigningIn:
             response = _to("/sign-in")
             _forget(request, response, _SESSION)
             return response
-        if await self.who(request) is None:
+        person = await self.who(request)
+        if person is None:
             return _to("/sign-in")
         nonce, token = self.token_for(request)
         form = self._drawing.form(None, action="/sign-out", submit="Sign out", token=token)
-        return self.keep(request, self._drawing.page(request, "sign-in.html", title="Sign out", form=form), nonce)
+        page = self._drawing.page(request, "sign-out.html", title="Sign out", person=person.display_name, form=form)
+        return self.keep(request, page, nonce)
 
     def _ask(
         self,

@@ -32,10 +32,12 @@ FORM_TOKEN_HEADER = "Meridian-Form-Token"  # noqa: S105  the header's name, not 
 
 
 class NotServed(Exception):
-    """A request that is not served; `detail` names what serves the path and what the caller holds."""
+    """A request that is not served; `detail` names what serves the path and what the caller holds. `declaration` is what was
+    asked for, where the level or the role is why."""
 
-    def __init__(self, detail: str) -> None:
+    def __init__(self, detail: str, declaration: Declaration | None = None) -> None:
         self.detail = detail
+        self.declaration = declaration
         super().__init__(detail)
 
 
@@ -49,7 +51,7 @@ def serves(declaration: Declaration, caller: Caller) -> bool:
 def guard_caller(declaration: Declaration, caller: Caller) -> None:
     """Let the caller through to `declaration`. Raises NotServed, naming levels and roles on both sides."""
     if not serves(declaration, caller):
-        raise NotServed(f"{declaration} serves {words_of(declaration)}; {_held(caller)}.")
+        raise NotServed(f"{declaration} serves {words_of(declaration)}; {_held(caller)}.", declaration)
 
 
 def guard_tool(declarations: Iterable[Declaration], claims: Claims, method: str) -> Declaration:

@@ -33,8 +33,9 @@ LEVEL_NAMES = {"read": "View", "write": "Open", "admin": "Manage"}
 class Surroundings:
     """What is around a plugin's page, which the deployment knows: its own name and address, and how to sign out.
 
-    `sign_out` is the address and the token of the form that ends the session; None where there is no session. `prepares` says
-    that prepared changes are kept, so that forms offer Prepare.
+    `sign_out` is the address and the token of the form that ends the session; None where there is no session. An empty token
+    makes it a link to a page that asks, since a plugin's pages may send no form out of their prefix. `prepares` says that
+    prepared changes are kept, so that forms offer Prepare.
     """
 
     kit_url: str = "/static/meridian"

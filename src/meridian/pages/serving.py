@@ -35,6 +35,7 @@ from meridian.pages.bodies import BadBody, Body, Limits, read_body
 from meridian.pages.declaring import Declaration, Pages
 from meridian.pages.editing import edit_rows
 from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool, serves
+from meridian.pages.refusing import tell
 from meridian.pages.rendering import Kit, Surroundings
 from meridian.records import Reading, as_sent, parse_path, read_form, read_json, read_query, write_json
 
@@ -153,6 +154,7 @@ class Served:
         except BadBody as bad:
             return self._refuse(asked, bad.status_code, "bad_body", bad.detail)
         except NotServed as no:
+            asked.declaration = no.declaration or asked.declaration
             return self._refuse(asked, HTTPStatus.FORBIDDEN, "not_served", no.detail)
         except _Nothing as nothing:
             response = self._refuse(asked, nothing.status_code, nothing.reason, nothing.detail)
@@ -312,7 +314,7 @@ class Served:
             self._vouch(asked, response, outcome["outcome"])
             return _carry(given, response)
         if asked.by_tool:
-            what = "a page of HTML" if isinstance(given, Response) else f"a {type(given).__name__}"
+            what = "a page of HTML" if isinstance(given, Response) else _kind_of(given)
             log.error(
                 "%s: %s answered a tool call with %s; give back pages.answer(template, data)", self.instance, declaration, what
             )
@@ -323,7 +325,7 @@ class Served:
         if isinstance(given, Response):
             return given
         raise TypeError(
-            f"{declaration}: {declaration.name}() gave back a {type(given).__name__}; give back pages.answer(template, data), "
+            f"{declaration}: {declaration.name}() gave back {_kind_of(given)}; give back pages.answer(template, data), "
             "pages.render(template) or a Response"
         )
 
@@ -434,16 +436,18 @@ class Served:
         return Response(html, status_code, media_type="text/html")
 
     def _words(self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()) -> Response:
-        page = None if asked.declaration is _NOWHERE else self.pages.page_of(asked.declaration)
-        back = page if page is not None and serves(page, asked.claims.caller) else None
-        context = {
-            "heading": HTTPStatus(status_code).phrase if status_code >= HTTPStatus.INTERNAL_SERVER_ERROR else "Not done",
-            "status_code": status_code,
-            "reason": reason,
-            "detail": detail,
-            "problems": problems,
-            "back": (back.title, asked.root_path + back.path) if back else None,
-        }
+        told = tell(
+            self.pages,
+            None if asked.declaration is _NOWHERE else asked.declaration,
+            asked.claims.caller,
+            status_code=status_code,
+            reason=reason,
+            detail=detail,
+            method=asked.method,
+            root_path=asked.root_path,
+            problems=problems,
+        )
+        context = {"told": told, "status_code": status_code, "reason": reason}
         ld_json = answering.refused(reason, detail, problems)
         return self._html(asked, "meridian/refusal.html", context, status_code=status_code, ld_json=ld_json, error=True)
 
@@ -489,8 +493,16 @@ def _check_data(declaration: Declaration, answer: Answer) -> None:
     wanted = declaration.answers
     if wanted is not None and not isinstance(answer.data, wanted.record):
         raise TypeError(
-            f"{declaration}: {declaration.name}() answers {wanted.name}, and its data is a {type(answer.data).__name__}"
+            f"{declaration}: {declaration.name}() answers {wanted.name}, and its data is {_kind_of(answer.data)}"
         )
+
+
+def _kind_of(value: object) -> str:
+    """What a value is, in words: `None`, `a list`, `an Entry`."""
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    return f"an {kind}" if kind[0] in "AEIOaeio" else f"a {kind}"
 
 
 def _misplaced(asked: _Asked) -> list[Problem]:

@@ -74,9 +74,7 @@ def rows_of(page: str) -> list[list[str]]:
 def test_who_is_no_deployment_admin_is_refused_in_words(running, path):
     answer = running.browser("demo-writer").get(f"{MANAGE}{path}")
     assert answer.status_code == 403
-    assert "Manage on Dashboard takes admin, and you hold write there. A deployment admin can change that." in unescape(
-        answer.text
-    )
+    assert "You do not hold Manage on Dashboard; there you hold Open." in unescape(answer.text)
 
 
 @pytest.mark.parametrize("button", ["manage", "open", "view"])

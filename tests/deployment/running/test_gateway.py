@@ -55,7 +55,8 @@ def test_a_button_opens_for_whoever_holds_its_level(running, subject, served):
 
 def test_a_refused_button_says_what_is_held(running):
     page = running.browser("demo-reader").get(f"{OPEN}/")
-    assert "Open on Desk takes write, and you hold read on operations there." in page.text
+    assert "You do not hold Open on Desk; there you hold View on operations." in page.text
+    assert 'href="/desk/view/">Desk, by View</a>' in page.text
 
 
 def test_a_button_begins_on_the_first_page_it_serves(running):
@@ -67,6 +68,17 @@ def test_a_button_begins_on_the_first_page_it_serves(running):
 def test_what_is_nowhere_is_404_in_words(writer, path):
     answer = writer.get(path)
     assert (answer.status_code, "<main" in answer.text) == (404, True)
+
+
+@pytest.mark.parametrize("path", ["/desk/open/", "/desk/open/nothing", "/desk/manage/", "/nobody/open/", "/nothing"])
+def test_every_page_says_who_is_signed_in_and_how_to_sign_out(writer, path):
+    page = writer.get(path).text
+    assert ("Demo writer" in page, '<a href="/sign-out">Sign out</a>' in page) == (True, True)
+
+
+def test_a_stranger_is_named_nowhere(running):
+    page = running.browser().get("/nothing").text
+    assert ("Sign out" in page, 'href="/sign-in"' in page) == (False, True)
 
 
 def test_a_session_under_view_changes_nothing(running, form_token):

@@ -144,7 +144,7 @@ def test_a_location_that_is_not_the_plugins_is_the_authors_mistake(caplog: pytes
         (lambda pages: pages.render("plain.html", data={"words": "x"}), "a page of HTML"),
         (lambda pages: PlainTextResponse("<p>ok</p>"), "a page of HTML"),
         (lambda pages: "<p>ok</p>", "a str"),
-        (lambda pages: None, "a NoneType"),
+        (lambda pages: None, "None"),
         (lambda pages: {"words": "x"}, "a dict"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,6 +193,19 @@ def test_a_routes_own_mistake_is_refused_at_its_decorator(path: str, options: di
             lambda: meridian.Pages("Desk", settings=int),
             "Pages('Desk'): settings: int: it is no dataclass; write @dataclass(frozen=True) above it",
         ),
+        (
+            lambda: desk().page(view),
+            '@pages.page stands above view without its parentheses; write @pages.page("/view", levels="read")',
+        ),
+        (
+            lambda: desk().tool(view),
+            '@pages.tool stands above view without its parentheses; write @pages.tool(replaces="/view", params=…)',
+        ),
+        (lambda: desk().page(), '@pages.page: its path is not said; write @pages.page("/", levels="read")'),
+        (
+            lambda: desk().route("/x", methods=["POST"]),
+            '/x: who is served is not said; write levels="read" or levels=["read", "write"]',
+        ),
         (lambda: desk().page("/", levels="read", methods=["GET"]), "GET /: methods= is no option of a page"),
         (lambda: desk().tool(replaces="/x", tool=False), "/x: tool= is no option of a tool"),
         (
@@ -217,10 +231,12 @@ def test_any_other_mistake_is_refused_where_it_is_made(declare: Callable[[], Any
 
 # ── Between routes, when they are first served, tested or checked ──────────
 
+LINE = view.__code__.co_firstlineno
 BETWEEN: list[tuple[Callable[[meridian.Pages], Any], str]] = [
     (
         lambda p: [p.route("/x", **ACT)(view), p.route("/x", **ACT)(view)],
-        "POST /x is declared twice, by view and view",
+        f"POST /x is declared twice, by view (test_declaring.py:{LINE}) and view (test_declaring.py:{LINE}); "
+        "give one of them another path",
     ),
     (
         lambda p: [p.route("/x", **ACT, params=Draft)(view), p.route("/y", **ACT, params=Draft)(view)],
@@ -228,7 +244,12 @@ BETWEEN: list[tuple[Callable[[meridian.Pages], Any], str]] = [
     ),
     (
         lambda p: [p.route("/x", **CHECK, params=Draft)(view), p.route("/y", **ACT, params=Draft, checked_by="chek")(view)],
-        "POST /y: checked_by='chek' names no tool; did you mean check?",
+        "POST /y: checked_by='chek' names no tool that reads Draft; did you mean check?",
+    ),
+    (
+        lambda p: [p.route("/y", **ACT, params=Draft, checked_by="chek")(view)],
+        "POST /y: checked_by='chek' names no tool that reads Draft; "
+        "declare one that checks it, with params=Draft, reads=True and name='chek'",
     ),
     (
         lambda p: [
@@ -250,7 +271,11 @@ BETWEEN: list[tuple[Callable[[meridian.Pages], Any], str]] = [
     ),
     (
         lambda p: [p.page("/desk", levels="read")(view), p.route("/y", **ACT, params=Draft, made_on="/dsk")(view)],
-        "POST /y: made_on='/dsk' names no page; did you mean /desk?; \"\" names the dashboard's Inbox",
+        "POST /y: made_on='/dsk' names no page; did you mean /desk?",
+    ),
+    (
+        lambda p: [p.page("/", levels="read")(view), p.route("/y", **ACT, params=Draft, made_on="/hmoe")(view)],
+        "POST /y: made_on='/hmoe' names no page; there is /, and \"\" is the dashboard's Inbox",
     ),
     (
         lambda p: [p.route("/confirm", **ACT, params=Draft)(view), p.tool(replaces="/confrm", params=Other)(view)],
@@ -292,6 +317,15 @@ def test_a_mistake_between_routes_is_refused_when_they_are_first_looked_at(
         with pytest.raises(meridian.DeclarationError) as refused:
             look()
         assert str(refused.value) == message
+
+
+def test_a_folder_of_templates_is_there_when_the_pages_are_first_looked_at(tmp_path: Path):
+    (tmp_path / "templates").mkdir()
+    pages = meridian.Pages("Desk", templates=tmp_path / "templtes")
+    with pytest.raises(meridian.DeclarationError) as refused:
+        _ = pages.tools
+    folder = tmp_path / "templtes"
+    assert str(refused.value) == f"Pages('Desk'): templates: there is no folder {folder}; did you mean templates?"
 
 
 def test_a_check_serves_every_role_of_its_act():

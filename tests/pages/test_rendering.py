@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,14 +99,41 @@ def test_the_tabs_are_the_pages_that_the_session_reaches(client: PageClient):
 
 def test_a_form_of_nowhere_is_the_authors_mistake_told_in_the_log(client: PageClient, caplog: pytest.LogCaptureFixture):
     assert client.get("/other", "write").status == 500
-    assert "form('/confrm'): nothing is declared there" in caplog.text
+    assert "form('/confrm'): nothing is declared there; did you mean /confirm?" in caplog.text
 
 
-def test_a_template_that_is_not_there_is_told_in_the_log(caplog: pytest.LogCaptureFixture):
-    pages = meridian.Pages("Desk", templates="templates")
-    pages.page("/", levels="read")(lambda request: pages.render("nothing.html"))
+@pytest.mark.parametrize(
+    ("drawn", "texts", "said"),
+    [
+        ("hom.html", {"home.html": ""}, "draws hom.html, and {} has no such template; did you mean home.html?"),
+        (
+            "home.html",
+            {"home.html": '\n{% extends "meridian/bse.html" %}'},
+            "draws home.html, line 2, which names meridian/bse.html, and {} has no such template; "
+            "did you mean meridian/base.html?",
+        ),
+        ("home.html", {"home.html": "\n\n{{ helo }}"}, "draws home.html, line 3: 'helo' is undefined"),
+        (
+            "home.html",
+            {"home.html": "\n{% include 'part.html' %}", "part.html": "\n\n{% endif %}"},
+            "draws part.html, line 3: Encountered unknown tag 'endif'.",
+        ),
+    ],
+)
+def test_a_mistake_in_a_template_is_told_to_its_author_with_view_template_and_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, drawn: str, texts: dict[str, str], said: str
+):
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    pages = meridian.Pages("Desk", templates=tmp_path)
+
+    @pages.page("/", levels="read")
+    def home(request: meridian.Request) -> meridian.Response:
+        return pages.render(drawn)
+
     assert PageClient(pages, None).get("/", "read").status == 500
-    assert "TemplateNotFound: nothing.html" in caplog.text
+    line = home.__code__.co_firstlineno
+    assert f"DeclarationError: GET /: home (test_rendering.py:{line}) {said.format(tmp_path)}" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from meridian.pages.asking import Request
 from meridian.pages.tools import DESCRIPTION_LIMIT, Tool, input_schema, output_schema, refuse_name, title_from
 from meridian.records import Choice, Shape, Text, Uuid, paths, refuse_reserved, shape_of
 
-__all__ = ["Declaration", "Levels", "Pages", "View"]
+__all__ = ["Declaration", "Levels", "Pages", "View", "near"]
 
 R = TypeVar("R", default=Any)
 T = TypeVar("T", bound=Response | Awaitable[Response])
@@ -112,6 +112,14 @@ class Declaration:
         return f"{'/'.join(self.methods)} {self.path}"
 
     @property
+    def source(self) -> str:
+        """The view and where it stands, for its author: `confirm (lots.py:25)`."""
+        view = inspect.unwrap(self.view)
+        code = getattr(view, "__code__", None)
+        own = getattr(view, "__name__", type(view).__name__)
+        return own if code is None else f"{own} ({Path(code.co_filename).name}:{code.co_firstlineno})"
+
+    @property
     def method(self) -> str:
         """The method a tool's call is made by: the one that changes something, where there is one."""
         return next((method for method in self.methods if method != "GET"), "GET")
@@ -190,7 +198,7 @@ class Pages:
     @overload
     def page(self, path: str, *, levels: Levels, params: None = None, **options: Unpack[RouteOptions]) -> Register[Any]: ...
     def page(
-        self, path: str, *, levels: Levels, params: type[Any] | None = None, **options: Unpack[RouteOptions]
+        self, path: str = "", *, levels: Levels | None = None, params: type[Any] | None = None, **options: Unpack[RouteOptions]
     ) -> Register[Any]:
         """Declare a page: a tab of the plugin, served by GET. `params` is the record its query is read as."""
         return self._declare("page", path, levels, params, ("GET",), options)
@@ -205,9 +213,9 @@ class Pages:
     ) -> Register[Any]: ...
     def route(
         self,
-        path: str,
+        path: str = "",
         *,
-        levels: Levels,
+        levels: Levels | None = None,
         params: type[Any] | None = None,
         methods: Sequence[str] = ("GET",),
         **options: Unpack[RouteOptions],
@@ -237,8 +245,8 @@ class Pages:
     ) -> Register[Any]: ...
     def tool(
         self,
-        *,
-        replaces: str,
+        *bare: Any,
+        replaces: str = "",
         params: type[Any] | None = None,
         method: str = "",
         levels: Levels | None = None,
@@ -246,7 +254,8 @@ class Pages:
     ) -> Register[Any]:
         """Declare a tool that stands in for the one a route would give: its own record, answers and words, at the route's
         path and method. Levels and roles are the route's unless fewer are given; `method` is needed where it has several."""
-        return self._declare("tool", replaces, levels or (), params, (method,) if method else (), options)
+        path = bare[0] if bare else replaces
+        return self._declare("tool", path, levels or (), params, (method,) if method else (), options)
 
     def answer(
         self,
@@ -308,11 +317,12 @@ class Pages:
         self,
         kind: Literal["page", "route", "tool"],
         path: str,
-        levels: Levels,
+        levels: Levels | None,
         params: type[Any] | None,
         methods: Sequence[str],
         options: Mapping[str, Any],
     ) -> Register[Any]:
+        _refuse_unsaid(kind, path, levels)
         if self._settled is not None:
             raise DeclarationError(f"{path}: {self.name} is already served; declare everything when its module is imported")
         declaration = _declaration(self, kind, path, levels, params, methods, dict(options))
@@ -327,7 +337,7 @@ def _declaration(
     pages: Pages,
     kind: Literal["page", "route", "tool"],
     path: str,
-    levels: Levels,
+    levels: Levels | None,
     params: type[Any] | None,
     methods: Sequence[str],
     options: dict[str, Any],
@@ -339,7 +349,7 @@ def _declaration(
     for option in options:
         if option not in known:
             taken = [*known, "levels", "params", *{"page": (), "route": ("methods",), "tool": ("replaces", "method")}[kind]]
-            raise DeclarationError(f"{where}: {option}= is no option of a {kind}{_near(option, taken)}")
+            raise DeclarationError(f"{where}: {option}= is no option of a {kind}{near(option, taken)}")
     _check_path(where, path)
     shape = None if params is None else _shape(where, "params", params, of_a_route=True)
     verbs = _methods(where, methods, kind)
@@ -365,7 +375,7 @@ def _declaration(
         kind=kind,
         path=path,
         methods=verbs,
-        levels=_levels(where, levels, kind),
+        levels=_levels(where, levels or (), kind),
         roles=_roles(where, pages.roles, options.get("roles"), kind),
         shape=shape,
         answers=_shape(where, "answers", options["answers"]) if options.get("answers") is not None else None,
@@ -411,13 +421,15 @@ def _with_view(declaration: Declaration, view: View, options: Mapping[str, Any])
 
 
 def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration, ...]:
+    _check_templates(pages)
     taken: dict[tuple[str, str], Declaration] = {}
     for each in declared:
         if each.kind != "tool":
             for method in each.methods:
                 if (each.path, method) in taken:
                     raise DeclarationError(
-                        f"{method} {each.path} is declared twice, by {taken[each.path, method].name} and {each.name}"
+                        f"{method} {each.path} is declared twice, by {taken[each.path, method].source} and {each.source}; "
+                        "give one of them another path"
                     )
                 taken[each.path, method] = each
     settled: list[Declaration] = []
@@ -441,9 +453,8 @@ def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration,
     for each in settled:
         _check_checked_by(each, settled)
         if each.made_on and each.made_on not in tabs:
-            raise DeclarationError(
-                f'{each}: made_on={each.made_on!r} names no page{_near(each.made_on, tabs)}; "" names the dashboard\'s Inbox'
-            )
+            like = near(each.made_on, tabs) or f'; there is {_listed(tabs) or "none"}, and "" is the dashboard\'s Inbox'
+            raise DeclarationError(f"{each}: made_on={each.made_on!r} names no page{like}")
     held = tuple(pages.roles) or ("",)
     return tuple(
         replace(
@@ -465,7 +476,7 @@ def _route_of(tool: Declaration, taken: Mapping[tuple[str, str], Declaration]) -
     at = {method: each for (path, method), each in taken.items() if path == tool.path}
     if not at:
         known = sorted({path for path, _ in taken})
-        raise DeclarationError(f"{tool.name}: replaces={tool.path!r} names no route{_near(tool.path, known)}")
+        raise DeclarationError(f"{tool.name}: replaces={tool.path!r} names no route{near(tool.path, known)}")
     wanted = tool.methods[0] if tool.methods else next(iter(at)) if len(at) == 1 else ""
     if wanted not in at:
         raise DeclarationError(
@@ -512,10 +523,14 @@ def _check_checked_by(act: Declaration, settled: Sequence[Declaration]) -> None:
     check = next((each for each in settled if each.offered and each.name == act.checked_by), None)
     said = f"{act}: checked_by={act.checked_by!r}"
     if check is None:
-        raise DeclarationError(f"{said} names no tool{_near(act.checked_by, [each.name for each in settled if each.offered])}")
+        alike = [each.name for each in settled if each.offered and each.reads and _same_record(each, act)]
+        like = f"; did you mean {alike[0]}?" if len(alike) == 1 else near(act.checked_by, alike)
+        record = act.shape.name if act.shape else "record"
+        remedy = f"; declare one that checks it, with params={record}, reads=True and name={act.checked_by!r}"
+        raise DeclarationError(f"{said} names no tool that reads {record}{like or remedy}")
     if not check.reads:
         raise DeclarationError(f"{said} names an act; a check changes nothing: declare {check} with reads=True")
-    if check.shape is None or act.shape is None or check.shape.record is not act.shape.record:
+    if not _same_record(check, act):
         theirs = check.shape.name if check.shape else "nothing"
         mine = act.shape.name if act.shape else "nothing"
         raise DeclarationError(f"{said} takes {theirs}, and the act takes {mine}; a check takes the same record")
@@ -523,6 +538,31 @@ def _check_checked_by(act: Declaration, settled: Sequence[Declaration]) -> None:
         lacking = [each for each in acts if checks and each not in checks]
         if lacking:
             raise DeclarationError(f"{said} does not serve the {what} {lacking[0]}, and the act does; let {check} serve it too")
+
+
+def _same_record(one: Declaration, other: Declaration) -> bool:
+    return one.shape is not None and other.shape is not None and one.shape.record is other.shape.record
+
+
+def _check_templates(pages: Pages) -> None:
+    folder = pages.templates
+    if folder is not None and not folder.is_dir():
+        beside = [each.name for each in folder.parent.iterdir() if each.is_dir()] if folder.parent.is_dir() else []
+        like = near(folder.name, beside) or "; make it, or leave templates= out"
+        raise DeclarationError(f"Pages({pages.name!r}): templates: there is no folder {folder}{like}")
+
+
+def _refuse_unsaid(kind: str, path: object, levels: Levels | None) -> None:
+    """A decorator written without its parentheses, its path or its levels."""
+    begun = f"@pages.{kind}({'replaces=' if kind == 'tool' else ''}"
+    rest = ", params=…)" if kind == "tool" else ', levels="read")'
+    if callable(path):
+        own = getattr(path, "__name__", "a view")
+        raise DeclarationError(f'@pages.{kind} stands above {own} without its parentheses; write {begun}"/{own}"{rest}')
+    if not path:
+        raise DeclarationError(f'@pages.{kind}: its path is not said; write {begun}"/"{rest}')
+    if levels is None:
+        raise DeclarationError(f'{path}: who is served is not said; write levels="read" or levels=["read", "write"]')
 
 
 def _check_path(where: str, path: str) -> None:
@@ -552,8 +592,8 @@ def _methods(where: str, methods: Sequence[str], kind: str) -> tuple[str, ...]:
         raise DeclarationError(f'{where}: methods is empty; write methods=["POST"], or leave it out for GET')
     for method in methods:
         if method not in METHODS:
-            near = f"; write {method.upper()!r}" if method.upper() in METHODS else f"; it is one of {', '.join(METHODS)}"
-            raise DeclarationError(f"{where}: {method!r} is no method served here{near}")
+            like = f"; write {method.upper()!r}" if method.upper() in METHODS else f"; it is one of {', '.join(METHODS)}"
+            raise DeclarationError(f"{where}: {method!r} is no method served here{like}")
     return tuple(dict.fromkeys(methods))
 
 
@@ -571,7 +611,7 @@ def _levels(where: str, levels: Levels, kind: str) -> tuple[Level, ...]:
     for level in named:
         if level not in LEVELS:
             raise DeclarationError(
-                f"{where}: {level!r} is no level; a route serves read, write or admin{_near(str(level), LEVELS)}"
+                f"{where}: {level!r} is no level; a route serves read, write or admin{near(str(level), LEVELS)}"
             )
     if not named and kind != "tool":
         raise DeclarationError(
@@ -585,7 +625,7 @@ def _roles(where: str, held: tuple[Role, ...], said: Role | Sequence[Role] | Non
     for role in named:
         if role not in held:
             raise DeclarationError(
-                f"{where}: {role!r} is no role of this plugin, which holds {', '.join(held) or 'none'}{_near(role, held)}"
+                f"{where}: {role!r} is no role of this plugin, which holds {', '.join(held) or 'none'}{near(role, held)}"
             )
     if not named and len(held) > 1 and kind != "tool":
         raise DeclarationError(f"{where}: the plugin holds {', '.join(held)}; name those it serves, roles=[{held[0]!r}]")
@@ -600,8 +640,8 @@ def _paths(where: str, shape: Shape[Any] | None, accounts: Sequence[str]) -> tup
         cell = shape.at(path) if shape is not None and path in known else None
         if cell is None:
             name = shape.name if shape else "a route without a record"
-            near = _near(path, known) or "; rows are written positions[].account"
-            raise DeclarationError(f"{where}: accounts names {path!r}, which {name} lacks{near}")
+            like = near(path, known) or "; rows are written positions[].account"
+            raise DeclarationError(f"{where}: accounts names {path!r}, which {name} lacks{like}")
         if not isinstance(cell.kind, Text | Choice | Uuid):
             raise DeclarationError(
                 f"{where}: accounts names {path!r}, which is no text; name the cell that holds an account's ID, "
@@ -626,9 +666,14 @@ def _act_only(where: str, options: Mapping[str, Any]) -> None:
             raise DeclarationError(f"{where}: {option}= is for what changes something, and this reads; take it out")
 
 
-def _near(said: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(said, list(known), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+def near(said: str, known: Iterable[str]) -> str:
+    """`; did you mean …?`, where something known is near what was said; else nothing."""
+    like = difflib.get_close_matches(said, list(known), 1)
+    return f"; did you mean {like[0]}?" if like else ""
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _first_paragraph(view: object) -> str:

@@ -8,9 +8,11 @@ hand: `path("/confirm")`, `form("/confirm", start=record, submit="Record it")`, 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -18,7 +20,7 @@ from markupsafe import Markup
 
 from meridian.errors import DeclarationError, Problem
 from meridian.pages.asking import Request
-from meridian.pages.declaring import Declaration, Pages
+from meridian.pages.declaring import Declaration, Pages, near
 from meridian.pages.drawing import draw_form
 from meridian.pages.form import FormTool
 from meridian.pages.showing import draw_record, draw_table, shown
@@ -82,32 +84,33 @@ class Kit:
         browser's agent is told, `error` that the title says so."""
         drawing = _Drawing(self, request, declaration, token)
         caller = request.caller
-        return self.environment.get_template(template).render(
-            {
-                "page": title or (declaration.title if declaration else self.pages.name),
-                "plugin": self.pages.name,
-                "tabs": drawing.tabs(),
-                "brand": self.surroundings.brand,
-                "person": caller.display_name or caller.subject,
-                "level_name": LEVEL_NAMES[caller.level],
-                "kit_url": self.surroundings.kit_url,
-                "sign_out": self.surroundings.sign_out,
-                "ld_json": None if ld_json is None else Markup(_script_safe(ld_json)),  # noqa: S704  escaped there
-                "error_prefix": error,
-                "redraw": request.redraw,
-                "request": request,
-                "caller": caller,
-                "pages": self.pages,
-                "path": request.path_for,
-                "form": drawing.form,
-                "form_token": drawing.form_token,
-                "typed": request.typed,
-                "problem": drawing.problem,
-                "table": drawing.table,
-                "record": drawing.record,
-                **context,
-            }
-        )
+        with _told_to_its_author(self, declaration):
+            return self.environment.get_template(template).render(
+                {
+                    "page": title or (declaration.title if declaration else self.pages.name),
+                    "plugin": self.pages.name,
+                    "tabs": drawing.tabs(),
+                    "brand": self.surroundings.brand,
+                    "person": caller.display_name or caller.subject,
+                    "level_name": LEVEL_NAMES[caller.level],
+                    "kit_url": self.surroundings.kit_url,
+                    "sign_out": self.surroundings.sign_out,
+                    "ld_json": None if ld_json is None else Markup(_script_safe(ld_json)),  # noqa: S704  escaped there
+                    "error_prefix": error,
+                    "redraw": request.redraw,
+                    "request": request,
+                    "caller": caller,
+                    "pages": self.pages,
+                    "path": request.path_for,
+                    "form": drawing.form,
+                    "form_token": drawing.form_token,
+                    "typed": request.typed,
+                    "problem": drawing.problem,
+                    "table": drawing.table,
+                    "record": drawing.record,
+                    **context,
+                }
+            )
 
 
 @dataclass
@@ -203,8 +206,41 @@ class _Drawing:
         at = [each for each in self.kit.pages.declared if each.path == path and each.kind != "tool"]
         chosen = [each for each in at if (method or each.method) in each.methods]
         if not chosen:
-            raise DeclarationError(f"form({path!r}): nothing is declared there{' by ' + method if method and at else ''}")
+            like = near(path, {each.path for each in self.kit.pages.declared})
+            raise DeclarationError(f"form({path!r}): nothing is declared there{' by ' + method if method and at else like}")
         return max(chosen, key=lambda each: each.method != "GET")
+
+
+@contextmanager
+def _told_to_its_author(kit: Kit, declaration: Declaration | None) -> Iterator[None]:
+    """What Jinja raises meanwhile, as a DeclarationError that names the view, the template and its line."""
+    try:
+        yield
+    except jinja2.TemplateError as mistake:
+        drawn = f"{declaration}: {declaration.source} draws" if declaration else f"{kit.pages.name}:"
+        where = _where(mistake, kit.pages.templates)
+        if isinstance(mistake, jinja2.TemplateNotFound):
+            missing = ", ".join(getattr(mistake, "templates", ()) or [str(mistake.name)])
+            what = f"{where}, which names {missing}" if where else missing
+            folder = kit.pages.templates
+            lacks = f"{folder} has no such template" if folder else f"Pages({kit.pages.name!r}) names no folder of templates="
+            like = near(missing, kit.environment.list_templates())
+            raise DeclarationError(f"{drawn} {what}, and {lacks}{like}") from None
+        raise DeclarationError(f"{drawn} {where}: {mistake}") from mistake
+
+
+def _where(mistake: jinja2.TemplateError, folder: Path | None) -> str:
+    """The template and the line that a mistake stands in; empty where no template was begun."""
+    if isinstance(mistake, jinja2.TemplateSyntaxError):
+        return f"{mistake.name}, line {mistake.lineno}"
+    found, trace = "", mistake.__traceback__
+    while trace is not None:
+        if "__jinja_exception__" in trace.tb_frame.f_globals:  # how Jinja marks a frame that it maps to a template's line
+            file = Path(trace.tb_frame.f_code.co_filename)
+            name = file.relative_to(folder).as_posix() if folder and file.is_relative_to(folder) else file.name
+            found = f"{name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def _script_safe(data: Mapping[str, Any]) -> str:

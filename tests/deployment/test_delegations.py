@@ -87,7 +87,7 @@ def test_not_even_an_admin_lends_a_role_that_no_plugin_has(store, operations, no
 
 def test_a_delegation_names_a_client_days_and_rows(store, writer, now):
     assert refused(delegations.make_by_hand, store, writer, " ", [], 8, now=now) == (
-        "This is no delegation yet.",
+        "No client token was made yet; put right what is named here.",
         (
             Problem("client_name", "give the client a name, of at most 200 characters"),
             Problem("days", "8 is no choice; it lasts 7, 30 or 90 days"),

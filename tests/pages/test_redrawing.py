@@ -104,7 +104,7 @@ def test_what_did_not_read_is_drawn_again_at_422_with_each_problem_on_its_cell(d
     assert (answered.status, answered.outcome, answered.reason, desk.made) == (422, "refused", "not_read", [])
     assert invalid(answered) == ["account", "lots[1].quantity", "lots[1].cost"]
     assert problems(answered) == {
-        "account": "nothing was given; write a text",
+        "account": "nothing was given, and it is needed",
         "lots[1].quantity": '"many" is no number; write a number, like 1500.25',
         "lots[1].cost": '"1,500" has a comma; write a number, like 1500.25',
     }

@@ -112,7 +112,9 @@ def test_empty_or_spaces_is_left_blank_which_is_the_default():
 
 
 def test_blank_where_required_is_a_problem():
-    assert read_form(INVOICE, [("account", "  ")]) == Reading(None, (Problem("account", "nothing was given; write a text"),))
+    assert read_form(INVOICE, [("account", "  ")]) == Reading(
+        None, (Problem("account", "nothing was given, and it is needed"),)
+    )
 
 
 def test_text_is_trimmed_and_its_line_ends_are_lf():

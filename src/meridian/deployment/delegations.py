@@ -84,7 +84,7 @@ def make_by_hand(
     if not 1 <= len(wanted) <= _MOST_ROWS:
         problems.append(Problem("rows", f"tick at least one row, and at most {_MOST_ROWS}"))
     if problems:
-        raise Refusal("This is no delegation yet.", problems)
+        raise Refusal("No client token was made yet; put right what is named here.", problems)
     with store.write() as connection:
         beyond = [row for row in wanted if not _holds(connection, subject, row)]
         if beyond:

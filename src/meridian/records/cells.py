@@ -528,7 +528,8 @@ def unknown(shape: Shape[Any], came: dict[str, Any], at: At, found: Found) -> No
 
 def missing(cell: Cell, at: At, found: Found) -> Unreadable:
     """The problem of a required field that nothing was given for."""
-    found.add(at, f"nothing was given; write {wanted(cell)}")
+    said = wanted(cell)
+    found.add(at, "nothing was given, and it is needed" if said == "a text" else f"nothing was given; write {said}")
     return UNREAD
 
 

@@ -56,13 +56,17 @@ _REASONS: Final = {
 
 @dataclass(frozen=True)
 class Lendable:
-    """A row that a person may tick: a plugin's role at a level they hold, and what a client reaches by it."""
+    """A row that a person may tick: a plugin's role at a level they hold, and what a client reaches by it.
+
+    `of_above` says that the row before it, the same role at write, reaches all of that too, and describes it.
+    """
 
     value: str
     named: str
     accounts: str
     reads: tuple[tuple[str, Tool], ...]
     acts: tuple[tuple[str, Tool], ...]
+    of_above: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,16 +188,20 @@ def _lendable(desk: Desk, subject: str) -> Iterator[Lendable]:
         hosted = desk.hosted[name]
         held, _ = held_on(desk.store, subject, hosted)
         for role in hosted.roles:
+            above: tuple[tuple[str, Tool], ...] = ()
             for level in LEVELS:
                 if role not in held or level not in held[role].levels:
                     continue
                 lent = cut({role: held[role]}, level)
                 tools = [(surface_name(name, each.name), each) for each in hosted.pages.tools if opening(each, lent)]
                 row = AccessRow(name, role, level)
+                reads = tuple(each for each in tools if each[1].reads)
                 yield Lendable(
                     value=text_of(row),
                     named=row_named(row, desk.hosted),
                     accounts=accounts_of(held[role], level),
-                    reads=tuple(each for each in tools if each[1].reads),
+                    reads=reads,
                     acts=tuple(each for each in tools if not each[1].reads),
+                    of_above=bool(reads) and {tool for tool, _ in reads} <= {tool for tool, _ in above},
                 )
+                above = reads

@@ -10,7 +10,7 @@ from meridian.deployment.store import Store
 
 ROLES = ("operations", "custody")
 FAMILIES = Accounts.of({"A-1", "A-2"})
-MANAGES = "admin on operations ({}), no account's data"
+MANAGES = "admin on the instance operations, role {}, no account's data"
 INSTITUTIONS = Accounts.of({"A-3", "A-4"})
 
 
@@ -18,9 +18,9 @@ def test_five_people_of_different_grants(store, operations, now):
     seated = demo.seed(store, [operations], now=now)
     assert [(person.subject, person.display_name, person.holds) for person in seated] == [
         ("demo-admin", "Demo admin", f"deployment admin; {MANAGES.format('custody')}; {MANAGES.format('operations')}"),
-        ("demo-writer", "Demo writer", "write on operations (operations), accounts A-1, A-2"),
-        ("demo-reader", "Demo reader", "read on operations (operations), accounts A-1, A-2, A-3, A-4"),
-        ("demo-custody", "Demo custody writer", "write on operations (custody), accounts A-3, A-4"),
+        ("demo-writer", "Demo writer", "write on the instance operations, role operations, accounts A-1, A-2"),
+        ("demo-reader", "Demo reader", "read on the instance operations, role operations, accounts A-1, A-2, A-3, A-4"),
+        ("demo-custody", "Demo custody writer", "write on the instance operations, role custody, accounts A-3, A-4"),
         ("demo-newcomer", "Demo newcomer", "nothing yet"),
     ]  # fmt: skip
     held = {person.subject: access.holdings(store, person.subject, "operations", ROLES) for person in seated}
@@ -69,14 +69,20 @@ def test_what_somebody_changed_since_stays_changed(store, operations, now):
     demo.seed(store, [operations], now=now)
     group = next(group for group in access.every_access_group(store) if group.name == "Demo reader access")
     access.name_rows(store, group.id, [AccessRow("operations", "operations", "write")])
-    assert demo.seed(store, [operations], now=now)[2].holds == "write on operations (operations), accounts A-1, A-2, A-3, A-4"
+    assert (
+        demo.seed(store, [operations], now=now)[2].holds
+        == "write on the instance operations, role operations, accounts A-1, A-2, A-3, A-4"
+    )
 
 
 def test_a_plugin_added_at_a_later_run_has_its_people_too(store, operations, now):
     demo.seed(store, [operations], now=now)
     notes = configure(store, "notes", target="notes:pages", title="Notes", roles=[], now=now)
     seated = demo.seed(store, [operations, notes], now=now)
-    assert seated[1].holds == "write on notes, accounts A-1, A-2; write on operations (operations), accounts A-1, A-2"
+    assert seated[1].holds.split("; ") == [
+        "write on the instance notes, accounts A-1, A-2",
+        "write on the instance operations, role operations, accounts A-1, A-2",
+    ]
 
 
 def test_a_demo_token_differs_from_deployment_to_deployment(store, operations, now, tmp_path):

@@ -235,8 +235,10 @@ LINE = view.__code__.co_firstlineno
 BETWEEN: list[tuple[Callable[[meridian.Pages], Any], str]] = [
     (
         lambda p: [p.route("/x", **ACT)(view), p.route("/x", **ACT)(view)],
-        f"POST /x is declared twice, by view (test_declaring.py:{LINE}) and view (test_declaring.py:{LINE}); "
-        "give one of them another path",
+        (
+            f"POST /x is declared twice, by view (test_declaring.py:{LINE}) and view (test_declaring.py:{LINE}); "
+            "give one of them another path"
+        ),
     ),
     (
         lambda p: [p.route("/x", **ACT, params=Draft)(view), p.route("/y", **ACT, params=Draft)(view)],
@@ -248,8 +250,10 @@ BETWEEN: list[tuple[Callable[[meridian.Pages], Any], str]] = [
     ),
     (
         lambda p: [p.route("/y", **ACT, params=Draft, checked_by="chek")(view)],
-        "POST /y: checked_by='chek' names no tool that reads Draft; "
-        "declare one that checks it, with params=Draft, reads=True and name='chek'",
+        (
+            "POST /y: checked_by='chek' names no tool that reads Draft; "
+            "declare one that checks it, with params=Draft, reads=True and name='chek'"
+        ),
     ),
     (
         lambda p: [

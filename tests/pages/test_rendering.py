@@ -109,8 +109,10 @@ def test_a_form_of_nowhere_is_the_authors_mistake_told_in_the_log(client: PageCl
         (
             "home.html",
             {"home.html": '\n{% extends "meridian/bse.html" %}'},
-            "draws home.html, line 2, which names meridian/bse.html, and {} has no such template; "
-            "did you mean meridian/base.html?",
+            (
+                "draws home.html, line 2, which names meridian/bse.html, and {} has no such template; "
+                "did you mean meridian/base.html?"
+            ),
         ),
         ("home.html", {"home.html": "\n\n{{ helo }}"}, "draws home.html, line 3: 'helo' is undefined"),
         (

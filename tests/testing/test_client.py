@@ -390,6 +390,21 @@ def test_a_form_sent_to_nowhere_is_told():
         client.assert_inputs_are_paths()
 
 
+@pytest.mark.parametrize(
+    ("path", "level", "said"),
+    [
+        ("/nte", "write", "GET /nte at write answered 404 and no page with forms: There is nothing at /nte."),
+        ("/", "read", "GET / at read answered 403 and no page with forms: GET / serves write on operations; "),
+    ],
+)
+def test_forms_are_looked_for_where_a_page_is_drawn(path: str, level: Any, said: str):
+    client = PageClient(showing(raw="<form></form>", levels="write"), None)
+    assert len(client.forms("/", "write")) == 1
+    with pytest.raises(LookupError) as refused:
+        client.forms(path, level)
+    assert str(refused.value).startswith(said)
+
+
 # ── Settings, lifespan, and tests that are async ───────────────────────────
 
 

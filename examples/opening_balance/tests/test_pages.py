@@ -174,7 +174,8 @@ def test_a_reader_sees_what_a_statement_says_and_is_offered_no_form(kept: InMemo
 
 def test_custody_is_offered_no_form_either_and_cannot_post_it(kept: InMemoryBook) -> None:
     custody = PageClient(pages, kept, write={"A-1"}, roles=["custody"])
-    assert upload(custody, SAMPLE).forms == []
+    drawn = upload(custody, SAMPLE)
+    assert (drawn.forms, "takes write on operations, which you" in drawn.text) == ([], True)
     assert custody.post("/opening/confirm", "write", {"account": "A-1"}).status == 403
 
 

@@ -111,10 +111,7 @@ def _way_in(store: Store, part: _Part, running: Sequence[Instance], now: datetim
         for role, holding in by_role.items()
         if (level := holding.level) is not None
     )
-    words = [
-        f"{row.level} on {row.instance}{f' ({row.role})' if row.role else ''}{_reached(held[row.instance][row.role])}"
-        for row in rows
-    ]
+    words = [f"{row.level} on {_named(row)}{_reached(held[row.instance][row.role])}" for row in rows]
     if access.is_deployment_admin(store, part.subject):
         words.insert(0, "deployment admin")
     return DemoPerson(
@@ -124,6 +121,10 @@ def _way_in(store: Store, part: _Part, running: Sequence[Instance], now: datetim
         identity.sign_in_link(store, part.subject, now=now),
         _client_token(store, part.subject, rows, now),
     )
+
+
+def _named(row: AccessRow) -> str:
+    return f"the instance {row.instance}" + (f", role {row.role}" if row.role else "")
 
 
 def _reached(holding: Holding) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final, Literal, Self, TypeAlias
 from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 
@@ -191,8 +192,14 @@ class PageClient:
         )
 
     def forms(self, path: str, level: Level | None = None) -> list[Form[Answered]]:
-        """The forms that the page at `path` draws, to be filled in and submitted as a person would without scripts."""
-        return self.get(path, level).forms
+        """The forms that the page at `path` draws, to be filled in and submitted as a person would without scripts. Raises
+        LookupError where no page is drawn there, with what was answered."""
+        drawn = self.get(path, level)
+        if drawn.status >= HTTPStatus.BAD_REQUEST and drawn.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise LookupError(f"GET {path} at {drawn.level} answered {drawn.status} and no page with forms: {_why(drawn)}")
+        if drawn.location is not None:
+            raise LookupError(f"GET {path} at {drawn.level} leads on to {drawn.location}; ask for the forms of that page")
+        return drawn.forms
 
     def form_token(self, level: Level) -> str:
         """The token of this person's forms at `level`."""
@@ -537,6 +544,12 @@ def _roles(pages: Pages, roles: Role | Iterable[Role] | None) -> tuple[Role, ...
             hint = f"did you mean {near[0]}?" if near and near[0] else f"it holds {', '.join(pages.roles) or 'none'}"
             raise ValueError(f"{role!r} is no role of {pages.name}; {hint}")
     return named
+
+
+def _why(answered: Answered) -> str:
+    """The no that a page tells a browser's agent; else what came of it as text."""
+    told = re.search(r'<script type="application/ld\+json">(.*?)</script>', answered.text, re.DOTALL)
+    return str(json.loads(told[1])["detail"]) if told else answered.text[:200].strip()
 
 
 def _json_of(arguments: object) -> bytes:

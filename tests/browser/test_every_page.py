@@ -33,7 +33,7 @@ def look(axe: Callable[[Page], list[str]], screenshot: Callable[[Page, str], Non
                 found[f"{width} {scheme}"] = axe(page)
         page.set_viewport_size({"width": NARROWEST, "height": 900})
         found["over the side"] = page.evaluate(
-            "[...document.querySelectorAll('body *')].filter(each => !each.closest('.visually-hidden, .skip, .scroll')"
+            "[...document.querySelectorAll('body *')].filter(each => !each.closest('.visually-hidden, .skip, .tabs, .scroll')"
             " && each.getBoundingClientRect().right > innerWidth + 1).slice(0, 3).map(each => each.outerHTML.slice(0, 120))"
         )
         found["headings"] = [] if page.locator("h1").count() == 1 else page.locator("h1").all_inner_texts()

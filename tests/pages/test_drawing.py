@@ -510,7 +510,7 @@ def test_a_problem_is_on_its_cell_and_in_a_summary_that_takes_the_focus():
         "aria-describedby": "confirm-lots[7].cost-problem",
         "aria-label": "Row 8, cost",
     }
-    assert [each["href"] for each in page.of("a")] == ["#confirm-lots[7].cost"]
+    assert [each["href"] for each in page.of("a")] == ["#confirm-lots[7].cost", "#confirm-buttons"]
     assert [("autofocus" in attrs, attrs["tabindex"]) for tag, attrs in page.all if attrs.get("class") == "problems"] == [
         (True, "-1")
     ]

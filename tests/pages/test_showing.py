@@ -93,6 +93,48 @@ def test_rows_of_a_row_are_a_table_under_it():
     assert [line.under for line in draw_table([ENTRY], caption="Entries", zone="UTC").lines] == [(LOTS,)]
 
 
+@dataclass(frozen=True)
+class Held:
+    name: str
+    lots: list[Lot] = field(default_factory=list)
+
+
+HELD = [Held("Fund", [Lot(Decimal("1.5")), Lot(Decimal(20))]), Held("Cash", [Lot(Decimal("3.25"))]), Held("Gone")]
+
+
+def test_the_one_list_of_each_row_stands_beside_it_headed_once():
+    table = draw_table(HELD, caption="Holdings")
+    assert ([column.label for column in table.columns], table.heads, table.inner) == (
+        ["Name", "Cost", "Acquired"],
+        (("", 1), ("Lots", 2)),
+        2,
+    )
+    assert [[line.cells[0].text, *([cell.text for cell in each] for each in line.beside)] for line in table.lines] == [
+        ["Fund", ["1.5", "—"], ["20", "—"]],
+        ["Cash", ["3.25", "—"]],
+        ["Gone"],
+    ]
+    drawn = html("table", table)
+    assert [drawn.count(each) for each in ('<th scope="col"', 'rowspan="2"', 'scope="rowgroup"')] == [3, 1, 1]
+
+
+def test_a_long_list_stays_under_its_row_and_folded():
+    table = draw_table([Held("Fund", [Lot(Decimal(n)) for n in range(40)]), HELD[1]], caption="Holdings")
+    assert (table.inner, [len(line.under) for line in table.lines]) == (0, [1, 1])
+
+
+def test_the_points_of_a_column_are_in_line_and_nothing_is_added_to_what_is_copied():
+    table = draw_table(HELD, caption="Holdings")
+    assert [each[0].pad for line in table.lines for each in line.beside] == ["0", ".00", ""]
+    assert '<span class="fig">20</span><span class="pad" data-pad=".00"></span>' in html("table", table)
+
+
+def test_what_the_absence_of_a_value_means_may_be_said():
+    table = draw_table([Lot(Decimal(1))], caption="Lots", none={"acquired": "not known"})
+    assert table.lines[0].cells[1] == Shown("none", "not known")
+    assert '<span class="none">not known</span>' in html("table", table)
+
+
 def test_an_empty_table_says_what_would_be_here():
     assert draw_table(
         [], caption="Lots", empty="Record a balance to begin.", shape=shape_of(Lot), pages=[("1", "?1", True)]

@@ -92,7 +92,7 @@ class Deployment:
 
         for each in loaded:
             instance = instances.configure(
-                self.store, each.name, target=each.target, title=each.pages.name, roles=each.pages.roles, now=now
+                self.store, each.name, target=each.lasting, title=each.pages.name, roles=each.pages.roles, now=now
             )
             self.instances += (instance,)
             host(each.name, each.pages, Plugin(each.name, door, _settings_of(each, instance), settings.storage_url(each.name)))
@@ -180,6 +180,7 @@ class Deployment:
             person=person.display_name,
             sign_out=(SIGN_OUT[0], token),
             plugins=rows,
+            only_manage=bool(rows) and all(button.word == "Manage" for _, _, buttons in rows for button in buttons),
             admin=admin,
         )
         return self._signing_in.keep(request, page, nonce)

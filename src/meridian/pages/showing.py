@@ -13,7 +13,7 @@ import re
 import unicodedata
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
@@ -107,13 +107,15 @@ Look = Literal["text", "figure", "count", "day", "moment", "code", "flag", "json
 @dataclass(frozen=True, slots=True)
 class Shown:
     """One value as a person reads it. `exact` is a moment's, for a `<time>`; `groups` are a figure's digits by thousands,
-    which are set apart and copied together; `each` are the values of a list."""
+    which are set apart and copied together; `pad` is the room behind them that brings the points of a column in line; `each`
+    are the values of a list."""
 
     look: Look
     text: str
     exact: str = ""
     groups: tuple[str, ...] = ()
     each: tuple[Shown, ...] = ()
+    pad: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +139,16 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a table: a value for each column, tables under it, and the record itself, for a page that adds a cell."""
+    """One row of a table: a value for each column, tables under it, and the record itself, for a page that adds a cell.
+
+    `beside` are the rows of its one list, where the table has them in columns of their own.
+    """
 
     cells: tuple[Shown, ...]
     under: tuple[Table, ...] = ()
     href: str = ""
     record: Any = None
+    beside: tuple[tuple[Shown, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,8 @@ class Table:
     """Rows of data. `empty` says what would be here, and how to begin; `pages` and `filters` are plain links.
 
     `heads` are the labels over the columns with how many each spans, and empty where no column belongs to an inner record.
-    `actions` heads one more column, which the page fills.
+    `actions` heads one more column, which the page fills. The last `inner` columns are those of the rows' one list, headed once
+    for all of them.
     """
 
     caption: str
@@ -161,6 +168,7 @@ class Table:
     pages: tuple[Link, ...] = ()
     filters: tuple[Link, ...] = ()
     actions: str = ""
+    inner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,29 +215,21 @@ def draw_table(
     link: Callable[[Any], str] | None = None,
     actions: str = "",
     labels: Mapping[str, str] | None = None,
+    none: Mapping[str, str] | None = None,
     zone: str = "UTC",
 ) -> Table:
     """A table of records of one class, figures to the right.
 
     `shape` is needed where there may be no rows, to head the columns all the same. `columns` are the paths to show (`account`,
     `instrument.name`; None: every field). `link` gives the address the first column leads to. `actions` heads a last column
-    that the page fills, row by row.
+    that the page fills, row by row. `none` is what the absence of a value means, by path, where it means something.
     """
-    teller = _Teller(_known_zone(zone), labels or {}, frozenset())
+    teller = _Teller(_known_zone(zone), labels or {}, frozenset(), none or {})
     of = shape or (shape_of(type(rows[0])) if rows else None)
     if of is None:
         return Table(caption, (), (), empty=empty, pages=_links(pages), filters=_links(filters), actions=actions)
     table = teller.table(of, rows, caption, None if columns is None else tuple(columns), link)
-    return Table(
-        table.caption,
-        table.columns,
-        table.lines,
-        table.heads,
-        empty,
-        _links(pages),
-        _links(filters),
-        actions,
-    )
+    return replace(table, empty=empty, pages=_links(pages), filters=_links(filters), actions=actions)
 
 
 def _links(links: Links) -> tuple[Link, ...]:
@@ -249,6 +249,7 @@ class _Teller:
     zone: dt.tzinfo
     labels: Mapping[str, str]
     without: frozenset[str]
+    none: Mapping[str, str] = field(default_factory=dict)
 
     def facts(self, shape: Shape[Any], data: object, path: str) -> Facts:
         values: list[tuple[str, Shown]] = []
@@ -286,7 +287,7 @@ class _Teller:
         nested = [each for each in found if _has_rows(each[1])]
         lines = []
         for row in rows:
-            cells = tuple(self.value(cell, _reach(row, at)) for at, cell, _, _ in single)
+            cells = tuple(self.told(at, cell, _reach(row, at)) for at, cell, _, _ in single)
             under = tuple(
                 self.table(cell.kind.item.kind.shape, _reach(row, at) or (), label, None, None, f"{path}[].{at}")
                 for at, cell, label, _ in nested
@@ -297,7 +298,7 @@ class _Teller:
             Heading(label, isinstance(cell.kind, DecimalKind | Integer), group, cell.description)
             for _, cell, label, group in single
         )
-        return Table(caption, heads, tuple(lines), _groups(heads))
+        return _beside(Table(caption, heads, _in_line(heads, lines), _groups(heads)))
 
     def columns(self, shape: Shape[Any], path: str, at: str = "", group: str = "") -> Iterator[tuple[str, Cell, str, str]]:
         """The path, cell, label and group of each column, inner records laid out flat."""
@@ -310,6 +311,11 @@ class _Teller:
                 yield from self.columns(each.kind.shape, path, below, f"{group}, {inline(label)}" if group else label)
             else:
                 yield below, each, label, group
+
+    def told(self, path: str, cell: Cell, value: Any) -> Shown:
+        """The value at `path`, or what it means that there is none."""
+        said = self.value(cell, value)
+        return Shown("none", self.none[path]) if said.look == "none" and path in self.none else said
 
     def value(self, cell: Cell, value: Any) -> Shown:
         """One value, as a person reads it."""
@@ -353,6 +359,58 @@ class _Teller:
 
 def _has_rows(cell: Cell) -> bool:
     return isinstance(cell.kind, Rows) and isinstance(cell.kind.item.kind, RecordKind)
+
+
+def _in_line(heads: tuple[Heading, ...], lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines with the points of each column of figures in line."""
+    places = [max((_room(line.cells[n]) for line in lines), default=0) if head.figure else 0 for n, head in enumerate(heads)]
+    if not any(places):
+        return tuple(lines)
+    return tuple(replace(line, cells=_padded(line.cells, places)) for line in lines)
+
+
+def _padded(cells: tuple[Shown, ...], places: Sequence[int]) -> tuple[Shown, ...]:
+    return tuple(
+        replace(cell, pad=("." if "." not in cell.text else "").ljust(room - _room(cell), "0"))
+        if cell.look == "figure" and room > _room(cell)
+        else cell
+        for cell, room in zip(cells, places, strict=True)
+    )
+
+
+def _room(cell: Shown) -> int:
+    """How many characters stand from the point on."""
+    point = cell.text.find(".") if cell.look == "figure" else -1
+    return 0 if point < 0 else len(cell.text) - point
+
+
+def _beside(table: Table) -> Table:
+    """The table with the one list that each of its rows has laid out beside it, where all of them are short: a list of one then
+    stands on its row's line, and its columns are headed once."""
+    inner = [line.under[0] for line in table.lines if len(line.under) == 1]
+    if not inner or len(inner) < len(table.lines) or table.inner:
+        return table
+    columns = next((each.columns for each in inner if each.lines), ())
+    if not columns or len(table.columns) + len(columns) > _MOST_COLUMNS:
+        return table
+    if any(len(each.lines) > _MOST_BESIDE or each.inner or any(line.under for line in each.lines) for each in inner):
+        return table
+    heads = (*table.columns, *(replace(each, group=each.group or inner[0].caption) for each in columns))
+    every = _in_line(columns, [replace(line, cells=_bare(line.cells)) for each in inner for line in each.lines])
+    told = iter(every)
+    lines = [
+        replace(line, under=(), beside=tuple(next(told).cells for _ in each.lines))
+        for line, each in zip(table.lines, inner, strict=True)
+    ]
+    return replace(table, columns=heads, lines=tuple(lines), heads=_groups(heads), inner=len(columns))
+
+
+def _bare(cells: tuple[Shown, ...]) -> tuple[Shown, ...]:
+    return tuple(replace(cell, pad="") if cell.pad else cell for cell in cells)
+
+
+_MOST_BESIDE: Final = 12
+_MOST_COLUMNS: Final = 9
 
 
 def _reach(record: Any, path: str) -> Any:

@@ -189,6 +189,7 @@ def test_home_has_a_button_for_each_level_that_is_held(running, subject, buttons
     page = running.browser(subject).get("/").text
     found = [path for path in ("/desk/view/", "/desk/open/", "/desk/manage/manage") if f'href="{path}"' in page]
     assert found == buttons
+    assert ("You hold Manage alone" in page) == (subject == "demo-admin")
 
 
 def test_the_deployment_s_own_pages_are_as_confined_as_a_plugin_s(running):

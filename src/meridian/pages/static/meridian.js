@@ -123,8 +123,12 @@
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing || event.altKey) return;
     const cell = event.target;
+    if ((event.ctrlKey || event.metaKey) && cell.matches?.("input, select, textarea")) {
+      const button = cell.form?.querySelector(".buttons button");
+      if (button) { event.preventDefault(); button.click(); }
+      return;
+    }
     if (!cell.matches?.("table.grid input") || cell.closest(".under") && !gridOf(cell)) return;
-    if (event.ctrlKey || event.metaKey) { cell.form.querySelector(".buttons button")?.click(); event.preventDefault(); return; }
     event.preventDefault();
     const { row, column } = at(cell);
     const rows = rowsOf(gridOf(cell));
@@ -138,6 +142,20 @@
     next?.focus();
     next?.select?.();
   });
+
+  // ── Sent from anywhere ──────────────────────────────────────────────────
+
+  const tellKeys = (form) => {
+    const button = form.querySelector(".buttons button");
+    if (!button || !form.querySelector("table.grid, textarea")) return;
+    const keys = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘ Enter" : "Ctrl+Enter";
+    const said = document.createElement("span");
+    said.className = "keys";
+    said.append(`${keys} in any cell presses “${button.textContent.trim()}”`);
+    button.setAttribute("aria-keyshortcuts", "Control+Enter Meta+Enter");
+    button.closest(".buttons").append(said);
+    for (const link of form.querySelectorAll(".skip-grid")) link.append(`; ${keys} presses the first from any cell`);
+  };
 
   // ── A block from a spreadsheet ──────────────────────────────────────────
 
@@ -278,7 +296,9 @@
   // ── When the page is here ───────────────────────────────────────────────
 
   zones();
-  for (const form of document.querySelectorAll("form")) sum(form);
+  for (const form of document.querySelectorAll("form")) { sum(form); tellKeys(form); }
+  const tab = document.querySelector(".tabs [aria-current]");
+  if (tab) tab.closest("ul").scrollLeft = tab.offsetLeft - tab.closest("ul").offsetLeft - 48;
   const problems = document.querySelector(".problems[autofocus]");
   if (problems && document.activeElement !== problems) problems.focus();
   document.addEventListener("click", (event) => {

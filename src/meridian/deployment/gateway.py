@@ -8,6 +8,7 @@ before, in `signing_in` and `surface`; what a plugin serves to whom is its own g
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import tempfile
@@ -153,7 +154,7 @@ class Gateway:
             return await self._call(asked)
 
     async def _browse(self, request: Request, send: Send) -> Response | None:
-        name, _, rest = request.scope["path"].lstrip("/").partition("/")
+        name, _, rest = request.scope["path"].removeprefix("/").partition("/")
         button, slash, path = rest.partition("/")
         hosted, level = self.hosted.get(name), BUTTONS.get(button)
         if hosted is None or (button and level is None):
@@ -257,7 +258,7 @@ class Gateway:
 
         async def confined(call_id: str, message: Message) -> None:
             nonlocal started, outcome
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and not (started or left):
                 headers = Headers(raw=[(name.lower(), value) for name, value in message["headers"]])
                 outcome = assertion.read_outcome(headers.get(assertion.OUTCOME_HEADER, ""), asked.hosted.key, call_id)
                 try:
@@ -268,7 +269,7 @@ class Gateway:
                 started = True
                 own = policies(origin=origin, prefix=prefix, kit_url=KIT_URL)
                 await send({"type": "http.response.start", "status": message["status"], "headers": [*kept, *own]})
-            elif not left:
+            elif message["type"] == "http.response.body" and not left:  # a server knows messages that do more than answer
                 await send(message)
 
         async with self._opened(asked) as call:
@@ -403,7 +404,14 @@ class Gateway:
             "state": {},
             "extensions": {},
         }
-        await asked.hosted.app(scope, receive, send)
+        try:
+            await asked.hosted.app(scope, receive, send)
+        except Exception:
+            raise
+        except BaseException as fault:
+            if isinstance(fault, asyncio.CancelledError) and _is_cancelled():
+                raise
+            raise _Ended(f"the plugin let a {type(fault).__name__} through") from fault
 
 
 @dataclass
@@ -434,6 +442,16 @@ def _not_held(hosted: Hosted, level: Level, holdings: Holdings) -> Refused:
 
 class _TooLong(Exception):
     """An answer longer than is passed on."""
+
+
+class _Ended(Exception):
+    """A plugin raised what ends more than its own call, as `sys.exit()` does, or the cancelling of a task that it started."""
+
+
+def _is_cancelled() -> bool:
+    """Whether the task that asks a plugin is itself being cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _declaration(pages: Pages, path: str, method: str) -> Declaration | None:

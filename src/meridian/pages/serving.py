@@ -20,7 +20,7 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -44,6 +44,7 @@ __all__ = ["Served"]
 log = logging.getLogger("meridian.pages")
 
 FAILED: Final = "The plugin failed, and nobody can say here whether anything was changed. It was written to the log."
+_THREADS: Final = 40
 NOT_YET: Final = "This deployment keeps no prepared changes. Nothing was changed; send the form by its own button."
 
 
@@ -101,6 +102,7 @@ class Served:
         self.kit = Kit(pages, surroundings or Surroundings())
         self._key = key
         self._clock = clock
+        self._threads = CapacityLimiter(_THREADS)
         self._at: dict[str, list[Declaration]] = {}
         for declaration in pages.declared:
             self._at.setdefault(declaration.path, []).append(declaration)
@@ -230,7 +232,7 @@ class Served:
             return self._not_read(asked, asked.reading.problems)
         request = self._request(asked)
         try:
-            return await self._answer(asked, await _run(declaration, request))
+            return await self._answer(asked, await self._run(declaration, request))
         except Unread as unread:
             return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, unread.problems)
         except Refusal as refusal:
@@ -294,6 +296,15 @@ class Served:
             return root_path + own + question + query
 
         return link
+
+    async def _run(self, declaration: Declaration, request: Request[Any]) -> object:
+        """What the view gives back; one that is not `async` runs in a thread, of which this plugin's views have so many and no
+        other plugin's fewer for it. A call that is over waits for no thread."""
+        view = declaration.view
+        if inspect.iscoroutinefunction(view) or inspect.iscoroutinefunction(getattr(view, "__call__", None)):  # noqa: B004
+            return await cast("Any", view(request))
+        given = await to_thread.run_sync(view, request, abandon_on_cancel=True, limiter=self._threads)
+        return await given if inspect.isawaitable(given) else given
 
     # what came of it
 
@@ -396,7 +407,7 @@ class Served:
         request = self._request(again)
         request.redraw = redraw
         try:
-            given = await _run(page, request)
+            given = await self._run(page, request)
             if isinstance(given, Page | Answer) and given.template:
                 context = given.context if isinstance(given, Page) else {"data": given.data, **given.context}
                 return self._html(
@@ -478,15 +489,6 @@ def _nowhere(request: Request[Any]) -> Response:
 _NOWHERE: Final = Declaration(
     "route", "", (), (), (), None, None, "", "", "", True, False, "", None, (), None, False, True, False, None, _nowhere
 )  # fmt: skip
-
-
-async def _run(declaration: Declaration, request: Request[Any]) -> object:
-    """What the view gives back; one that is not `async` runs in a thread."""
-    view = declaration.view
-    if inspect.iscoroutinefunction(view) or inspect.iscoroutinefunction(getattr(view, "__call__", None)):  # noqa: B004
-        return await cast("Any", view(request))
-    given = await run_in_threadpool(view, request)
-    return await given if inspect.isawaitable(given) else given
 
 
 def _check_data(declaration: Declaration, answer: Answer) -> None:

@@ -1,5 +1,6 @@
 """The gateway, asked by a browser over a real socket: what reaches a plugin, what comes back, and who gets through."""
 
+import httpx2
 import pytest
 
 from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
@@ -274,3 +275,17 @@ def test_a_plugin_that_hangs_is_cut_off(writer, token):
 def test_a_plugin_that_fails_tells_nobody_why(writer, token):
     answer = writer.post(f"{OPEN}/broken", data={"csrf": token})
     assert (answer.status_code, "secret" in answer.text) == (500, False)
+
+
+@pytest.mark.parametrize("by", ["exit", "interrupt", "cancelled", "generator"])
+def test_a_plugin_that_would_end_the_process_ends_its_own_call(running, writer, token, by):
+    answer = writer.post(f"{OPEN}/ending", data={"csrf": token, "by": by})
+    assert (answer.status_code, "Desk failed" in answer.text) == (500, True)
+    assert writer.get(f"{OPEN}/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["//desk/open/", "/%2fdesk/open/", "/desk/open%2f/", "/desk/open//told", "/desk/open/..%2fmanage/manage"]
+)
+def test_a_page_has_one_address(running, writer, path):
+    assert httpx2.get(f"{running.url}{path}", cookies=dict(writer.cookies)).status_code == 404

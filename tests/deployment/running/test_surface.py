@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 
@@ -14,7 +15,9 @@ pytestmark = pytest.mark.anyio
 
 BOTH_ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
-WRITERS = ["desk__list_open", "desk__confirm", "desk__check", "desk__plain", "desk__broken", "desk__slow"]
+WRITERS = [
+    "desk__list_open", "desk__confirm", "desk__check", "desk__plain", "desk__broken", "desk__ending", "desk__slow", "desk__blocked",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -152,6 +155,32 @@ async def test_a_call_that_takes_too_long_is_cut_off_and_says_that_it_may_have_b
     async with running.client("demo-writer") as client:
         reason, detail = said(await client.call_tool("desk__slow", {}))
     assert (reason, "may have been made" in detail) == ("timed_out", True)
+
+
+async def test_a_view_that_blocks_its_thread_is_cut_off_too(running):
+    async with running.client("demo-writer") as client:
+        reason, detail = said(await client.call_tool("desk__blocked", {"at_most": 6}))
+    assert (reason, "may have been made" in detail) == ("timed_out", True)
+
+
+async def test_views_that_block_keep_no_other_plugin_waiting(running):
+    async with running.client("demo-writer") as client, anyio.create_task_group() as waiting:
+        for _ in range(45):
+            waiting.start_soon(client.call_tool, "desk__blocked", {"at_most": 2})
+        await anyio.sleep(0.5)
+        browser = await anyio.to_thread.run_sync(running.browser, "demo-newcomer")
+        with anyio.fail_after(1.5):
+            page = await anyio.to_thread.run_sync(browser.get, "/dashboard/open/clients", abandon_on_cancel=True)
+        assert page.status_code == 200
+
+
+@BOTH_ERAS
+@pytest.mark.parametrize("by", ["exit", "interrupt", "cancelled", "generator"])
+async def test_a_plugin_that_would_end_the_process_ends_its_own_call_and_not_the_surface(running, mode, by):
+    async with running.client("demo-writer", mode) as client:
+        reason, detail = said(await client.call_tool("desk__ending", {"by": by}))
+        assert (reason, "may have been made" in detail) == ("failed", True)
+        assert outcome(await client.call_tool("desk__list_open", {}))["outcome"] == "unchanged"
 
 
 @BOTH_ERAS

@@ -1,6 +1,8 @@
 """A small plugin of two roles, for tests: what it does right, and every way of doing wrong that the gateway stands against."""
 
 import asyncio
+import sys
+import time
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -116,10 +118,41 @@ def broken(request: meridian.Request[Wanted]) -> meridian.Response:
     raise RuntimeError("a secret of the plugin's")
 
 
+@dataclass(frozen=True)
+class Ending:
+    """What a view lets through."""
+
+    by: str = ""
+
+
+@pages.route("/ending", levels="write", roles=["operations"], methods=["POST"], params=Ending)
+async def ending(request: meridian.Request[Ending]) -> meridian.Response:
+    """Raise what no `except Exception` meets."""
+    match request.params.by:
+        case "exit":
+            sys.exit(3)
+        case "interrupt":
+            raise KeyboardInterrupt
+        case "cancelled":
+            waited_for = asyncio.create_task(asyncio.sleep(30))
+            waited_for.cancel()
+            await waited_for
+        case "generator":
+            raise GeneratorExit
+    return pages.answer(None, {})
+
+
 @pages.route("/slow", levels="write", roles=["operations"], methods=["POST"], params=Wanted)
 async def slow(request: meridian.Request[Wanted]) -> meridian.Response:
     """Take too long."""
     await asyncio.sleep(30)
+    return pages.answer(None, {})
+
+
+@pages.route("/blocked", levels="write", roles=["operations"], methods=["POST"], params=Wanted)
+def blocked(request: meridian.Request[Wanted]) -> meridian.Response:
+    """Block a thread for so many seconds."""
+    time.sleep(request.params.at_most or 0)
     return pages.answer(None, {})
 
 

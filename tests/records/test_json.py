@@ -465,6 +465,13 @@ def test_a_record_that_writes_its_own_init_is_made_by_names_and_may_refuse():
     assert [str(p) for p in read_value(shape_of(Own), {"first": 2, "last": 1}).problems] == ["the last is before the first"]
 
 
+def test_so_is_one_of_a_module_without_a_file():
+    source = "@dataclass(frozen=True)\nclass Own:\n  x: int\n  def __init__(self, *, x): object.__setattr__(self, 'x', x)"
+    names: dict[str, Any] = {"dataclass": dataclass, "__name__": __name__}
+    exec(source, names)  # noqa: S102
+    assert read_value(shape_of(names["Own"]), {"x": 1}).record.x == 1
+
+
 def test_kw_only_slots_and_inherited_records_are_made():
     @dataclass(frozen=True, slots=True)
     class Base:

@@ -163,6 +163,14 @@ def test_lists_in_lists_are_written_however_deep():
     assert read_json(shape_of(made), write_json(made(value))).record == made(value)
 
 
+def test_records_that_use_each_other_often_are_written_at_once():
+    made: Any = Lot
+    for n in range(40):
+        hint = list[made] if n % 2 else made | None
+        made = make_dataclass(f"Lot{n}", [("one", hint), ("two", made | None)], frozen=True)
+    assert write_json(made([], None)) == b'{"one":[],"two":null}'
+
+
 def test_a_moment_whose_offset_has_seconds_is_written_in_utc():
     moment = Moment(datetime(1890, 1, 1, 12, tzinfo=ZoneInfo("Europe/Amsterdam")))
     assert write_value(moment) == {"at": "1890-01-01T11:40:28+00:00"}

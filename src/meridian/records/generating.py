@@ -497,7 +497,7 @@ def _can_refuse(cls: type) -> bool:
 def _made_by_dataclass(cls: type) -> bool:
     """Whether `cls` has the `__init__` that `dataclass` writes, which it does not where the class has its own."""
     code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
-    return code is not None and code.co_filename == "<string>"
+    return code is not None and code.co_qualname.startswith("__create_fn__.")  # which is the name of what dataclass executes
 
 
 def _decimal_fits(places: int | None) -> Callable[[str], re.Match[str] | None]:

@@ -312,7 +312,10 @@ def _hides(kind: Kind) -> bool:
     """Whether a value of `kind` may have a secret in it."""
     match kind:
         case RecordKind(shape):
-            return any(each.secret or _hides(each.kind) for each in shape.fields)
+            kept = shape.derived.get("hides")
+            if kept is None:
+                kept = shape.derived["hides"] = any(each.secret or _hides(each.kind) for each in shape.fields)
+            return bool(kept)
         case Rows(item) | Mapping(item):
             return item.secret or _hides(item.kind)
         case _:

@@ -71,11 +71,34 @@ def write_json(record: object, portable: bool = False) -> bytes:
         return _walk(shape_of(type(record)), record, portable)  # which says where
 
 
+_MOST_LOOPS: Final = 16
+"""How many loops are written in one another; Python takes no more than 20."""
+_MOST_CELLS: Final = 5_000
+"""How many cells are written out, each record where it is used; records that use each other often have far more."""
+
+
 def _writer(shape: Shape[Any], portable: bool) -> Callable[[object], bytes]:
-    try:
+    loops, size = _size(RecordKind(shape))
+    if loops <= _MOST_LOOPS and size <= _MOST_CELLS:
         return _generate(shape, portable)
-    except SyntaxError:  # Python nests no more than 20 loops
-        return lambda record: _walk(shape, record, portable)
+    return lambda record: _walk(shape, record, portable)
+
+
+def _size(kind: Kind) -> tuple[int, int]:
+    """How many loops in one another, and how many cells, the code for `kind` has."""
+    match kind:
+        case RecordKind(shape):
+            kept = shape.derived.get("size")
+            if kept is None:
+                inside = [_size(each.kind) for each in shape.fields]
+                loops = max((loops for loops, _ in inside), default=0)
+                kept = shape.derived["size"] = loops, 1 + sum(size for _, size in inside)
+            return cast("tuple[int, int]", kept)
+        case Rows(item) | Mapping(item):
+            loops, size = _size(item.kind)
+            return loops + 1, size + 1
+        case _:
+            return 0, 1
 
 
 def _walk(shape: Shape[Any], record: object, portable: bool) -> bytes:

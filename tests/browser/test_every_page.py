@@ -129,6 +129,7 @@ def test_an_opening_balance_started_from_a_statement(served: Any, writer: Page, 
     writer.locator('[name="positions[0].lots[1].cost"]').fill("1,500")
     record(writer)
     writer.wait_for_url("**/opening/confirm")
+    assert writer.get_by_role("heading", name="Before you rely on it").is_visible()
     look(writer, "a cell that did not read", "Error: Opening balance – Meridian")
 
 
@@ -160,6 +161,13 @@ def test_positions(served: Any, writer: Page, look: Callable[..., None]):
     record(writer)
     writer.wait_for_url("**/positions?*")
     look(writer, "positions recorded", "Positions of A-1 – Opening balance – Meridian")
+
+
+def test_entries(served: Any, writer: Page, look: Callable[..., None]):
+    writer.goto(f"{served.url}/operations/open/entries?account=A-2")
+    look(writer, "entries empty", "Entries – Opening balance – Meridian")
+    writer.goto(f"{served.url}/operations/open/entries")
+    look(writer, "entries", "Entries – Opening balance – Meridian")
 
 
 def test_an_account_that_is_not_reached(served: Any, writer: Page, look: Callable[..., None]):

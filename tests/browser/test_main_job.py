@@ -25,6 +25,7 @@ PERSON = "demo-writer"
 TOOLS = [
     "operations__check_opening_draft",
     "operations__confirm_opening_balance",
+    "operations__list_entries",
     "operations__list_positions_held",
     "operations__read_statement",
 ]
@@ -327,5 +328,5 @@ def test_a_reader_s_agent_is_offered_the_reads_alone(served: Any, within: Callab
             return sorted(tools), outcome(await client.call_tool("operations__confirm_opening_balance", DRAFT))
 
     tools, refused = within(listed)
-    assert tools == ["operations__list_positions_held", "operations__read_statement"]
+    assert tools == ["operations__list_entries", "operations__list_positions_held", "operations__read_statement"]
     assert (refused["outcome"], refused["reason"]) == ("refused", "not_served")

@@ -1,6 +1,8 @@
 """What a person meets: from an uploaded statement to the book, by the forms the pages draw, without scripts."""
 
+import re
 from collections.abc import Iterable
+from html import unescape
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,6 +14,12 @@ from opening_balance import pages
 SAMPLE = files("opening_balance").joinpath("samples", "statement.ofx").read_bytes()
 TWO_ACCOUNTS = (Path(__file__).parent / "data" / "two_accounts.ofx").read_bytes()
 ACCOUNTS = {"A-1": "Household", "A-2": "Retirement", "A-3": "Foundation"}
+DRAFT = {
+    "account": "A-2",
+    "as_of": "2025-06-30",
+    "reason": "By telephone.",
+    "positions": [{"instrument": {"identifier": "SMPL"}, "lots": [{"quantity": "1"}]}],
+}
 
 
 @pytest.fixture
@@ -136,6 +144,41 @@ def test_what_was_left_out_is_said_on_the_page(client: PageClient) -> None:
     assert upload(client, TWO_ACCOUNTS, number="2").shows(
         'Its units, "0.123456789", have more than 8 decimal places, so it is left out.'
     )
+
+
+def test_what_was_left_out_stays_beside_the_form_for_as_long_as_it_is_drawn_again(client: PageClient) -> None:
+    form = form_of(upload(client, TWO_ACCOUNTS, number="2"))
+    form["account"] = "A-1"
+    for cost in ("1,500", "1 500"):
+        form["positions[0].lots[0].cost"] = cost
+        again = form.submit()
+        assert (again.status, again.shows("The file holds 2 statements, and this is number 2.")) == (422, True)
+        assert again.shows('Its units, "0.123456789", have more than 8 decimal places, so it is left out.')
+        form = form_of(again)
+
+
+def test_a_link_cannot_say_what_a_form_was_started_from(client: PageClient) -> None:
+    page = client.get("/opening?statements=1&broker=Anyone&notes[0].about=You&notes[0].message=Pay+at+once", "write")
+    assert (page.status, page.shows("Pay at once")) == (200, False)
+
+
+def test_entries_say_of_each_who_recorded_it_through_what(client: PageClient) -> None:
+    form_of(upload(client, SAMPLE)).submit()
+    client.call_tool("confirm_opening_balance", DRAFT)
+    page = client.get("/entries")
+    assert [page.shows(each) for each in ("E-1", "a browser", "E-2", "By telephone.", "999999AA1")] == [True] * 5
+    (form,) = page.forms
+    form["account"] = "A-2"
+    assert [form.submit().shows(each) for each in ("E-2", "E-1")] == [True, False]
+
+
+def test_older_entries_are_a_link_away(client: PageClient) -> None:
+    for day in (29, 30, 31):
+        client.call_tool("confirm_opening_balance", DRAFT | {"as_of": f"2025-01-{day}"})
+    page = client.get("/entries?limit=2")
+    assert [page.shows(each) for each in ("E-3", "E-2", "E-1")] == [True, True, False]
+    (older,) = re.findall(r'href="[^"]*(/entries[^"]*)">Older', page.text)
+    assert [client.get(unescape(older)).shows(each) for each in ("E-1", "E-2", "Latest")] == [True, False, True]
 
 
 def test_a_file_of_several_statements_starts_from_the_one_that_is_chosen(client: PageClient) -> None:

@@ -46,6 +46,7 @@ def test_agents_are_offered_these_and_the_upload_is_kept_from_them_saying_why() 
         "check_opening_draft": (True, ("write",), ("operations",)),
         "confirm_opening_balance": (False, ("write",), ("operations",)),
         "list_positions_held": (True, ("write", "read"), ("operations", "custody")),
+        "list_entries": (True, ("write", "read"), ("operations", "custody")),
     }
     assert "a file the person chooses" in [why for _, why in pages.not_offered]
 
@@ -164,3 +165,24 @@ def test_the_entry_says_who_recorded_it_through_which_client(client: PageClient)
     assert made.data["delegation_id"]
     assert made.data["client_name"]
     assert date.fromisoformat(made.data["recorded_at"][:10])
+
+
+def test_entries_say_who_recorded_what_through_which_delegation_and_client(client: PageClient) -> None:
+    first = client.call_tool("confirm_opening_balance", DRAFT).data
+    second = client.call_tool("confirm_opening_balance", DRAFT | {"account": "A-2"}).data
+    listed = client.call_tool("list_entries", {})
+    assert (listed.outcome, listed.data) == ("unchanged", {"entries": [second, first]})
+    assert {"recorded_by", "display_name", "client_name", "delegation_id", "positions"} <= first.keys()
+    assert client.call_tool("list_entries", {"account": "A-1"}).data == {"entries": [first]}
+
+
+def test_entries_come_a_few_at_a_time_and_say_how_to_go_on(client: PageClient) -> None:
+    made = [client.call_tool("confirm_opening_balance", DRAFT | {"as_of": f"2024-12-{day}"}).data for day in (29, 30, 31)]
+    page = client.call_tool("list_entries", {"limit": 2}).data
+    rest = client.call_tool("list_entries", {"limit": 2, "before": page["next"]}).data
+    assert (page["entries"], rest) == ([made[2], made[1]], {"entries": [made[0]]})
+
+
+def test_entries_of_an_account_that_is_not_reached_are_refused(client: PageClient) -> None:
+    stranger = PageClient(pages, book(accounts=ACCOUNTS), read={"A-2"})
+    assert stranger.call_tool("list_entries", {"account": "A-1"}).reason == "not_admitted"

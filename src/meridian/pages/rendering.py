@@ -143,10 +143,12 @@ class _Drawing:
         files: Sequence[tuple[str, ...]] = (),
         prepare: bool | None = None,
         save: bool = True,
+        again_at: str = "",
         **words: Any,
     ) -> Markup:
         """The form of the route at `path`: started from the record `start`, or with what was typed where it is drawn again.
-        `files` are inputs for uploads: name, label, and what to accept. `words` are the author's own for its cells, as
+        `files` are inputs for uploads: name, label, and what to accept. `again_at` is the page it is drawn again on, with the
+        query that tells it what to show beside the form, where that is not this one. `words` are the author's own for its cells, as
         `drawing.draw_form` takes them: `labels`, `choices`, `multiline`, `totals`, `without`, `zone`, `id`."""
         target = self._target(path, method)
         redraw = self.request.redraw if self.request.redraw and self.request.redraw.path == path else None
@@ -156,7 +158,8 @@ class _Drawing:
         else:
             pairs = None if start is None else write_form(start)
         query = f"?{self.request.query}" if self.request.query else ""
-        hidden = [] if target.method == "GET" else [("csrf", self.token), ("meridian.page", f"{self.request.path}{query}")]
+        page = again_at or f"{self.request.path}{query}"
+        hidden = [] if target.method == "GET" else [("csrf", self.token), ("meridian.page", page)]
         tool = None
         if target.offered and target.shape is not None:
             tool = FormTool(target.name, target.description, auto_submit=target.reads)

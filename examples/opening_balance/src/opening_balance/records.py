@@ -15,6 +15,7 @@ import meridian
 from meridian.commands import Instrument, Lot, Position
 
 __all__ = [
+    "MAX_NOTES",
     "MAX_POSITIONS",
     "MAX_STATEMENT",
     "Account",
@@ -25,6 +26,7 @@ __all__ = [
     "Lot",
     "Note",
     "Position",
+    "Started",
     "Statement",
     "StatementFile",
     "StatementText",
@@ -35,6 +37,9 @@ MAX_STATEMENT: Final = 2_000_000
 
 MAX_POSITIONS: Final = 1_000
 """How many positions one opening balance may have, so that a person can still look it over as a form."""
+
+MAX_NOTES: Final = 200
+"""How many notes stand beside a form."""
 
 
 @dataclass(frozen=True)
@@ -128,3 +133,33 @@ class StatementFile:
 
     statements: list[Statement] = meridian.field(description="The investment statements in it, in their order.")
     notes: list[Note] = meridian.field(default_factory=list, description="What could not be read as a statement, and why.")
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a form was started from, which stays beside it for as long as it is drawn again."""
+
+    account_number: str = ""
+    broker: str = ""
+    as_of: date | None = None
+    currency: str = ""
+    number: int = 1
+    statements: int = 0
+    notes: list[Note] = meridian.field(default_factory=list)
+
+    @classmethod
+    def of(cls, statement: Statement, file: StatementFile) -> Started:
+        """What is told of the statement `statement` of `file`."""
+        notes = [*statement.notes, *file.notes]
+        if len(notes) > MAX_NOTES:
+            more = f"{len(notes) - MAX_NOTES} more notes are not shown; read_statement, the tool, answers with all of them."
+            notes = [*notes[:MAX_NOTES], Note("The rest", more)]
+        return cls(
+            statement.account_number,
+            statement.broker,
+            statement.as_of,
+            statement.currency,
+            statement.number,
+            len(file.statements),
+            notes,
+        )

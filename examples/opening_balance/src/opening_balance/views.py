@@ -12,9 +12,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
 from importlib.resources import files
 from typing import Literal
+from urllib.parse import urlencode
 
 import meridian
-from meridian.commands import Entry, ListEntries, ListPositions, Positions, RecordOpeningBalance, same_balance
+from meridian.commands import Entries, Entry, ListEntries, ListPositions, Positions, RecordOpeningBalance, same_balance
+from meridian.records import write_form
 from opening_balance.records import (
     MAX_POSITIONS,
     MAX_STATEMENT,
@@ -24,6 +26,7 @@ from opening_balance.records import (
     Draft,
     Lot,
     Position,
+    Started,
     Statement,
     StatementFile,
     StatementText,
@@ -69,10 +72,12 @@ async def upload(request: meridian.Request[Choice]) -> meridian.Response:
     if statement is None:
         numbers = ", ".join(str(each.number) for each in file.statements)
         pages.refuse("The file has no such statement.", ("number", f"what was read of this file is numbered {numbers}"))
+    started = Started.of(statement, file)
     return pages.render(
         "started.html",
         statement=statement,
-        file=file,
+        started=started,
+        again_at=f"/opening?{urlencode(write_form(started))}",
         draft=Draft(
             account=await _account_of(statement, request),
             as_of=statement.as_of,
@@ -116,10 +121,20 @@ async def sample(request: meridian.Request) -> meridian.Response:
 # Opening balance -----------------------------------------------------------------------------------------------------------
 
 
-@pages.page("/opening", title="Opening balance", levels="write", roles=["operations"])
-async def opening(request: meridian.Request) -> meridian.Response:
-    """Write an opening balance by hand."""
-    return pages.render("opening.html")
+@pages.page(
+    "/opening",
+    title="Opening balance",
+    levels="write",
+    roles=["operations"],
+    params=Started,
+    tool=False,
+    why="it draws the form that confirm_opening_balance is the tool of",
+)
+async def opening(request: meridian.Request[Started]) -> meridian.Response:
+    """Write an opening balance by hand, or go on with one that was started from a statement."""
+    # What the form was started from is told by the form alone, when it is drawn again: a link could say anything.
+    started = request.reading.record if request.redraw else None
+    return pages.render("opening.html", started=started if started and started.statements else None)
 
 
 @pages.route(
@@ -266,6 +281,36 @@ async def positions(request: meridian.Request[Account]) -> meridian.Response:
     listed = await request.plugin.list_entries(ListEntries(request.params.account), acting_for=header)
     recorded = next((entry for entry in listed.entries if entry.entry_id == request.query.get("entry")), None)
     return pages.answer("positions.html", held, held=held, entries=listed.entries, recorded=recorded)
+
+
+# Entries -------------------------------------------------------------------------------------------------------------------
+
+
+@pages.page(
+    "/entries",
+    title="Entries",
+    levels=["read", "write"],
+    roles=BOTH,
+    params=ListEntries,
+    answers=Entries,
+    name="list_entries",
+)
+async def entries(request: meridian.Request[ListEntries]) -> meridian.Response:
+    """List what was recorded, the latest first: who recorded it, when, why, and through which delegation and client. Name an
+    account, or get those of every account that you may read. To go on, ask again with `next` as `before`.
+    """
+    asked, header = request.params, request.caller.header
+    listed = await request.plugin.list_entries(asked, acting_for=header)
+    reached = await request.plugin.list_accounts(acting_for=header)
+    older = request.path_for("/entries", account=asked.account, limit=asked.limit, before=listed.next)
+    return pages.answer(
+        "entries.html",
+        listed,
+        asked=asked,
+        choices=[("", "All that you may read"), *((each.id, f"{each.id} {each.name}") for each in reached.accounts)],
+        older=older if listed.next else "",
+        newest=request.path_for("/entries", account=asked.account, limit=asked.limit) if asked.before else "",
+    )
 
 
 # About ---------------------------------------------------------------------------------------------------------------------

@@ -90,7 +90,49 @@ def test_what_is_not_there_is_said_with_what_is_near(home):
     assert refusal("near desk:pages") == (
         "'near desk:pages' names no plugin; write package.module:pages, or a package or folder that has one `pages`"
     )
+    assert refusal("near_desk/views.py:pages") == (
+        "near_desk/views.py:pages is a file; a target names its module: write near_desk/views:pages"
+    )
     assert refusal("./nowhere").startswith(f"{home / 'nowhere'}: there is no such folder")
+
+
+def test_near_is_only_what_has_a_plugin(home):
+    write(home / "slots.py", "x = 1\n")
+    write(home / "slots_desk" / "readme.py", "x = 1\n")
+    write(home / "lots_desk" / "lots.py", ONE)
+    assert refusal("lotz:pages") == "lotz: no module is called lotz; is its package installed here?"
+    assert refusal("shot:pages") == "shot: no module is called shot; is its package installed here?"
+    assert refusal("./slot_desk") == f"{home / 'slot_desk'}: there is no such folder; did you mean lots_desk?"
+
+
+def test_a_folder_is_a_target_whatever_stands_beside_its_plugin(home):
+    write(home / "folder_desk" / "folded_desk.py", ONE)
+    for name in ("test_folded_desk.py", "conftest.py", ".hidden.py", "tests/__init__.py"):
+        write(home / "folder_desk" / name, ONE)
+    for name in ("records_of_desk.py", "helping/__init__.py", "setup.py"):
+        write(home / "folder_desk" / name, "x = 1\n")
+    assert find("folder_desk").lasting == f"{home}/folder_desk/folded_desk:pages"
+    write(home / "folder_desk" / "second_desk.py", ONE)
+    assert refusal("folder_desk") == (
+        f"{home / 'folder_desk'}: the folder has folded_desk, second_desk; name one of them; write package.module:pages"
+    )
+
+
+def test_a_target_is_kept_so_that_it_is_found_from_any_folder(home, monkeypatch):
+    write(home / "kept" / "__init__.py")
+    write(home / "kept" / "views.py", ONE)
+    lasting = f"{home}/kept.views:pages"
+    assert {find(target).lasting for target in ("a=kept", "kept.views:pages", "./kept", lasting)} == {lasting}
+    assert find("operations=opening_balance:pages").lasting == "opening_balance:pages"  # installed, and so found anyway
+
+
+def test_of_two_folders_with_one_module_of_a_name_the_second_is_told(home):
+    for folder in ("one", "two"):
+        write(home / folder / "same_desk.py", ONE)
+    assert find("a=one/same_desk:pages").pages.name == "Front desk"
+    assert refusal("b=two/same_desk:pages") == (
+        f"{home / 'two'}: same_desk is loaded from {home / 'one'} already, and one process has one module of a name; rename it"
+    )
 
 
 def test_what_a_plugin_lacks_is_told_from_the_plugin_itself(home):

@@ -47,14 +47,14 @@ SECONDS = 60
 class Command:
     """`meridian …` in a process of its own; what it says on standard output is read line by line."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, cwd: Path | None = None) -> None:
         self.log = folder / f"log-{time.monotonic_ns()}"
         environment = {name: value for name, value in os.environ.items() if name != "MERIDIAN_TOKEN"}
         told = folder / f"out-{time.monotonic_ns()}"
         with self.log.open("wb") as log, told.open("wb") as out:
             self.process = subprocess.Popen(
                 [Path(sys.executable).with_name("meridian"), *arguments],
-                cwd=folder,
+                cwd=cwd or folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -101,8 +101,8 @@ def meridian(folder: Path) -> Iterator[Any]:
     """`meridian("serve", …)` starts the command in the folder; every one that is started is ended."""
     started: list[Command] = []
 
-    def start(*arguments: str) -> Command:
-        started.append(Command(folder, *arguments))
+    def start(*arguments: str, cwd: Path | None = None) -> Command:
+        started.append(Command(folder, *arguments, cwd=cwd))
         return started[-1]
 
     yield start

@@ -45,6 +45,20 @@ async def test_a_client_lists_and_calls_its_person_s_tools_whatever_a_plugin_pri
         assert answered.structured_content == {"outcome": "unchanged", "data": {"accounts": ["A-1", "A-2"]}}
 
 
+@pytest.mark.parametrize("typed", [True, False])
+async def test_a_client_starts_it_in_any_folder(folder, people, tmp_path_factory, typed):
+    """With the targets that were printed, and with those that the deployment remembers."""
+    targets = [f"desk={folder}/front_desk:pages"] if typed else []
+    server = StdioServerParameters(
+        command=MERIDIAN,
+        args=["mcp", *targets, "--data", str(folder / "data")],
+        env={**os.environ, "MERIDIAN_TOKEN": people["demo-writer"]["client_token"]},
+        cwd=tmp_path_factory.mktemp("elsewhere"),
+    )
+    async with Client(server) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached"]
+
+
 def test_a_client_that_discovers_and_then_opens_the_older_way_is_served(folder, people):
     """Claude Code asks `server/discover` and goes on with `initialize`."""
     meta = {

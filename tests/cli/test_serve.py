@@ -40,6 +40,16 @@ def test_a_second_run_goes_on_where_the_first_stopped(meridian):
     assert httpx2.get(f"{told['url']}/", cookies=cookies).status_code == 200
 
 
+def test_a_second_run_from_another_folder_finds_what_the_first_was_given(meridian, folder):
+    first = meridian(*SERVE, "--json")
+    first.told()
+    first.end()
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    again = meridian("serve", "--data", str(folder / "data"), "--port", "0", "--json", cwd=elsewhere)
+    assert httpx2.get(f"{again.told()['url']}/desk/open/", follow_redirects=False).status_code == 303
+
+
 def test_the_first_run_without_a_demo_prints_the_first_admin_s_link_until_there_is_one(meridian):
     first = meridian(*SERVE, "--json")
     told = first.told()
@@ -51,14 +61,14 @@ def test_the_first_run_without_a_demo_prints_the_first_admin_s_link_until_there_
     assert again["first_admin_url"].rpartition("/")[2] != told["first_admin_url"].rpartition("/")[2]
 
 
-def test_a_demo_in_words_gives_everyone_a_link_a_token_and_what_to_paste(meridian):
+def test_a_demo_in_words_gives_everyone_a_link_a_token_and_what_to_paste(meridian, folder):
     served = meridian(*SERVE, "--demo")
     lines = []
     while not lines or not lines[-1].startswith("Ctrl-C"):
         lines.append(served.line())
     words = "".join(lines)
     assert [words.count(each) for each in ("sign in, once", "client token ", '"Authorization": "Bearer mrd_')] == [5, 5, 5]
-    assert '"args": ["mcp", "desk=front_desk:pages", "--data"' in words
+    assert f'"args": ["mcp", "desk={folder}/front_desk:pages", "--data"' in words
 
 
 @pytest.mark.parametrize(
@@ -66,6 +76,10 @@ def test_a_demo_in_words_gives_everyone_a_link_a_token_and_what_to_paste(meridia
     [
         (("serve", "front_dusk:pages"), "meridian: front_dusk: no module is called front_dusk; did you mean front_desk?\n"),
         (("serve", "front_desk:page"), "meridian: front_desk:page: front_desk has no page; it has front_desk:pages\n"),
+        (
+            ("serve",),
+            "meridian: meridian-data knows no plugin that can be loaded; name one: meridian serve package.module:pages\n",
+        ),
         (
             ("serve", "mcp=front_desk"),
             "meridian: an instance cannot be called mcp: that is an address of the deployment's own; name it my-mcp=…\n",

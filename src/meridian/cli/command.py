@@ -22,14 +22,14 @@ EXTRA = "it needs what runs plugins: pip install 'meridian-plugins[deployment]'"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     given = _parser().parse_args(arguments)
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)  # so that a plugin beside where the command is typed is found, as by `python -m`
     try:
         from meridian.cli import mcp, serve
+        from meridian.plugins import look_in
     except ModuleNotFoundError as missing:
         return _fail(f"{missing.name} is not installed; {EXTRA}")
     try:
+        if given.targets:
+            look_in(Path.cwd())  # so that a plugin beside where the command is typed is found, as by `python -m`
         if given.command == "serve":
             return serve.run(given)
         return mcp.run(given)
@@ -55,7 +55,11 @@ def _parser() -> argparse.ArgumentParser:
         help="serve plugins to people and to agents",
         description="Serve plugins to people in a browser and, at /mcp, to agents. Ctrl-C ends it.",
     )
-    _add_targets(serve, "+", "a plugin, as [NAME=]package.module:pages, or a package or folder that has one `pages`")
+    _add_targets(
+        serve,
+        "a plugin, as [NAME=]package.module:pages, or a package or folder that has one `pages`; none for those that the "
+        "deployment knows",
+    )
     serve.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
     serve.add_argument("--port", metavar="N", help="the port to listen on; 0 for any that is free (8000)")
     serve.add_argument("--public-url", metavar="URL", help="where people and clients reach it, where that is another address")
@@ -67,12 +71,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve the same tools as /mcp over standard input and output, to the client that starts this. "
         "The person's client token is in MERIDIAN_TOKEN.",
     )
-    _add_targets(mcp, "*", "a plugin, as for serve; none for those that the deployment served last")
+    _add_targets(mcp, "a plugin, as for serve; none for those that the deployment knows")
     return parser
 
 
-def _add_targets(command: argparse.ArgumentParser, count: str, words: str) -> None:
-    command.add_argument("targets", nargs=count, metavar="TARGET", help=words)
+def _add_targets(command: argparse.ArgumentParser, words: str) -> None:
+    command.add_argument("targets", nargs="*", metavar="TARGET", help=words)
     command.add_argument("--data", metavar="DIR", help="the folder of everything that must survive (meridian-data)")
     command.add_argument(
         "--database", metavar="URL", help="a database to use instead of a file in that folder: postgresql+psycopg://…"

@@ -13,20 +13,23 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
-from meridian.deployment import demo, identity
+from meridian.deployment import demo, identity, instances
 from meridian.deployment.app import Deployment, utc_now
 from meridian.deployment.connecting import http_configuration, stdio_configuration
 from meridian.deployment.demo import DemoPerson
+from meridian.deployment.instances import Instance
 from meridian.deployment.settings import Settings, read_settings
+from meridian.deployment.store import Store
 from meridian.errors import DeploymentError
-from meridian.plugins import load, warnings_of
+from meridian.plugins import Loaded, find, load, warnings_of
 
-__all__ = ["given_settings", "run"]
+__all__ = ["given_plugins", "given_settings", "run"]
 
 SECONDS_TO_FINISH = 10
 """How long calls under way may take to finish once the deployment is to end."""
@@ -34,17 +37,16 @@ SECONDS_TO_FINISH = 10
 
 def run(given: argparse.Namespace) -> int:
     """Serve until told to end; the exit code."""
-    loaded = load(given.targets)
+    settings = given_settings(given)
+    loaded = given_plugins(given, settings)
     for instance in loaded:
         for warning in warnings_of(instance):
             sys.stderr.write(f"meridian: {instance.target}: {warning}\n")
-    settings = given_settings(given)
     listener = _listen(settings)
     url = settings.public_url.rstrip("/") or _url(listener, settings.host)
     deployment = Deployment(loaded, settings)
     people = demo.seed(deployment.store, deployment.instances, now=utc_now()) if given.demo else ()
     first_admin = identity.first_admin_link(deployment.store, now=utc_now(), lasts=settings.link_lasts)
-    targets = [f"{instance.name}={instance.target}" for instance in loaded]
     config = uvicorn.Config(
         deployment.app,
         lifespan="on",
@@ -57,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
 
     def tell() -> None:
         told = _as_json if given.json else _as_words
-        sys.stdout.write(told(url, people, first_admin, targets, settings) + "\n")
+        sys.stdout.write(told(url, people, first_admin, loaded, settings) + "\n")
         sys.stdout.flush()
         gc.collect()
         gc.freeze()
@@ -77,6 +79,35 @@ def given_settings(given: argparse.Namespace) -> Settings:
     """The settings that a command line gave; the others at their defaults. Raises DeploymentError."""
     names = ("data", "database", "host", "port", "public_url")
     return read_settings({name: value for name in names if (value := getattr(given, name, None)) is not None})
+
+
+def given_plugins(given: argparse.Namespace, settings: Settings) -> tuple[Loaded, ...]:
+    """The plugins that a command line named; where it named none, those that the deployment knows. One of these that cannot be
+    loaded is told of and left out. Raises DeploymentError."""
+    if given.targets:
+        return load(given.targets)
+    found: list[Loaded] = []
+    for instance in _known(settings):
+        try:
+            found.append(find(f"{instance.name}={instance.target}"))
+        except DeploymentError as reason:
+            sys.stderr.write(f"meridian: {instance.name} is left out: {reason}\n")
+    if not found:
+        raise DeploymentError(
+            f"{settings.data} knows no plugin that can be loaded; name one: meridian {given.command} package.module:pages"
+        )
+    return tuple(found)
+
+
+def _known(settings: Settings) -> tuple[Instance, ...]:
+    """The plugins that the deployment was ever given; nothing is made where there is none yet."""
+    if not settings.database and not Path(settings.data).exists():
+        return ()
+    store = Store(settings.database_url)
+    try:
+        return instances.configured(store)
+    finally:
+        store.close()
 
 
 class _Server(uvicorn.Server):
@@ -130,7 +161,7 @@ def _person(url: str, person: DemoPerson) -> dict[str, str]:
 
 
 def _as_json(
-    url: str, people: Sequence[DemoPerson], first_admin: str | None, targets: Sequence[str], settings: Settings
+    url: str, people: Sequence[DemoPerson], first_admin: str | None, loaded: Sequence[Loaded], settings: Settings
 ) -> str:
     told: dict[str, Any] = {"url": url, "mcp_url": f"{url}/mcp", "people": [_person(url, person) for person in people]}
     if first_admin is not None:
@@ -139,9 +170,10 @@ def _as_json(
 
 
 def _as_words(
-    url: str, people: Sequence[DemoPerson], first_admin: str | None, targets: Sequence[str], settings: Settings
+    url: str, people: Sequence[DemoPerson], first_admin: str | None, loaded: Sequence[Loaded], settings: Settings
 ) -> str:
-    lines = [f"Meridian serves {', '.join(targets)}", f"  for people  {url}/", f"  for agents  {url}/mcp", ""]
+    served = [f"{instance.name}={instance.target}" for instance in loaded]
+    lines = [f"Meridian serves {', '.join(served)}", f"  for people  {url}/", f"  for agents  {url}/mcp", ""]
     if first_admin is not None:
         lines += [
             "There is no deployment admin yet. Become the first by this link, which works once:",
@@ -158,7 +190,8 @@ def _as_words(
             "",
         ]
     if people:
-        example = stdio_configuration(settings, "A-CLIENT-TOKEN-OF-THE-ABOVE", targets)
+        lasting = [f"{instance.name}={instance.lasting}" for instance in loaded]
+        example = stdio_configuration(settings, "A-CLIENT-TOKEN-OF-THE-ABOVE", lasting)
         lines += ["For a client that starts its servers itself:", f"  {json.dumps(example)}", ""]
     lines.append("Ctrl-C ends it.")
     return "\n".join(lines)

@@ -25,6 +25,9 @@ __all__ = ["RESERVED_NAMES", "Instance", "change_settings", "configure", "config
 RESERVED_NAMES: Final = frozenset({"dashboard", "mcp", "oauth", "static"})
 """Names that belong to the deployment itself."""
 
+LONGEST_TARGET: Final = 300
+"""How much of a target is kept."""
+
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
@@ -53,8 +56,13 @@ def configure(
         )
     if name in RESERVED_NAMES and not reserved:
         raise DeploymentError(f"instance {name}: that name is the deployment's own; choose another, {name}-2=…")
+    if len(target) > LONGEST_TARGET:
+        raise DeploymentError(
+            f"instance {name}: its target has {len(target)} characters, and {LONGEST_TARGET} are kept; "
+            "put the plugin in a folder of a shorter path, or install it"
+        )
     values = {
-        "target": target[:300],
+        "target": target,
         "title": title[:200],
         "roles": json.dumps(list(roles) or [""]),
         "configured_at": now,

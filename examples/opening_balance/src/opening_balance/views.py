@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
+from functools import partial
 from importlib.resources import files
 from typing import Literal
 from urllib.parse import urlencode
@@ -302,14 +303,17 @@ async def entries(request: meridian.Request[ListEntries]) -> meridian.Response:
     asked, header = request.params, request.caller.header
     listed = await request.plugin.list_entries(asked, acting_for=header)
     reached = await request.plugin.list_accounts(acting_for=header)
-    older = request.path_for("/entries", account=asked.account, limit=asked.limit, before=listed.next)
+    of = partial(request.path_for, "/entries", limit=asked.limit)
     return pages.answer(
         "entries.html",
         listed,
         asked=asked,
-        choices=[("", "All that you may read"), *((each.id, f"{each.id} {each.name}") for each in reached.accounts)],
-        older=older if listed.next else "",
-        newest=request.path_for("/entries", account=asked.account, limit=asked.limit) if asked.before else "",
+        accounts=[
+            ("Every account", of(), asked.account is None),
+            *((f"{each.id} {each.name}".rstrip(), of(account=each.id), asked.account == each.id) for each in reached.accounts),
+        ],
+        older=of(account=asked.account, before=listed.next) if listed.next else "",
+        newest=of(account=asked.account) if asked.before else "",
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import stat
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -33,7 +34,8 @@ def test_the_built_in_permission_is_there_from_the_start(store):
 
 def test_a_second_start_goes_on_with_what_is_there(store, tmp_path, now):
     key = keys.deployment_key(store, now=now)
-    assert keys.deployment_key(Store(f"sqlite:///{tmp_path / 'meridian.db'}"), now=now) == key
+    with closing(Store(f"sqlite:///{tmp_path / 'meridian.db'}")) as again:
+        assert keys.deployment_key(again, now=now) == key
 
 
 def test_the_file_is_readable_by_its_owner_alone(store, tmp_path):

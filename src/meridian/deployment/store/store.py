@@ -53,7 +53,11 @@ class Store:
         except (NoSuchModuleError, ModuleNotFoundError) as reason:
             raise DeploymentError(f"store: no driver is installed for {parsed.drivername} ({reason})") from reason
         self._limiter: CapacityLimiter | None = None
-        self._migrate(parsed)
+        try:
+            self._migrate(parsed)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -73,8 +73,17 @@ class Deployment:
     def __init__(self, loaded: Sequence[Loaded], settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> None:
         self.settings = settings
         self.store = Store(settings.database_url)
-        self.instances: tuple[Instance, ...] = ()
         self._clock = clock
+        try:
+            self._put_together(loaded)
+        except BaseException:
+            self.store.close()
+            raise
+
+    def _put_together(self, loaded: Sequence[Loaded]) -> None:
+        """Make each room of its parts, and hand them to each other."""
+        settings, clock = self.settings, self._clock
+        self.instances: tuple[Instance, ...] = ()
         now = clock()
         key = deployment_key(self.store, now=now)
         door = OperationsDoor(StoredBook(self.store), StoredCalls(self.store), key, clock)

@@ -171,6 +171,22 @@ def test_a_block_from_a_spreadsheet_fills_cells_and_adds_rows(blank: Page):
     total.filter(has_text="157.75").first.wait_for()
 
 
+def test_ctrl_and_enter_sends_the_form_from_any_cell_and_the_page_says_so(blank: Page):
+    assert "Ctrl+Enter in any cell presses “Record the opening balance”" in blank.locator(".buttons").inner_text()
+    blank.get_by_label("Reason").focus()
+    blank.keyboard.press("Control+Enter")
+    blank.wait_for_url("**/opening/confirm")
+    assert has_focus(blank.locator(".problems"))
+
+
+def test_a_link_before_the_grid_leads_past_it_to_the_buttons(blank: Page):
+    link = blank.get_by_role("link", name="Skip to the buttons")
+    blank.get_by_label("Reason").focus()
+    tab_to(blank, link, most=3)
+    blank.keyboard.press("Enter")
+    tab_to(blank, blank.get_by_role("button", name="Record the opening balance"), most=1)
+
+
 def test_one_press_is_one_act(served: Any, blank: Page):
     cell(blank, "account").fill("A-2")
     cell(blank, "as_of").fill("2025-06-30")

@@ -269,7 +269,7 @@ def test_the_pages_tell_the_person_s_entry_from_the_agent_s(served: Any, journey
 
     delegation = recorded["http"]["first"]["data"]["delegation_id"]
     none = "—\nnone"
-    assert shown("A-1") == [("2025-06-30", "Demo writer", none, none, "Statement, as the broker sent it")]
+    assert shown("A-1") == [("2025-06-30", "Demo writer", "a browser", none, "Statement, as the broker sent it")]
     assert shown("A-2") == [
         ("2025-07-31", "Demo writer", "Demo client", delegation, DRAFT["reason"]),
         ("2025-06-30", "Demo writer", "Demo client", delegation, DRAFT["reason"]),

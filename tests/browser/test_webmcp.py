@@ -125,4 +125,7 @@ def test_the_browser_s_agent_fills_the_form_and_the_person_sends_it(opening: Pag
     opening.get_by_role("button", name="Record the opening balance").click()
     opening.wait_for_url("**/positions?*")
     responded = first("toolResponded")
-    assert (responded["status"], [each["data"]["entry_id"] for each in responded["output"]]) == ("Completed", ["E-1"])
+    [told] = responded["output"]
+    assert (responded["status"], told["outcome"], told["tool"]) == ("Completed", "made", "confirm_opening_balance")
+    assert (told["page"]["outcome"], told["page"]["data"]["entry_id"]) == ("unchanged", "E-1")
+    assert "meridian." not in opening.url

@@ -75,6 +75,19 @@ def test_a_row_is_added_and_removed_by_a_plain_submit_with_everything_typed_kept
     assert list(typed(page, ".quantity"))[:2] == ["positions[0].lots[0].quantity", "positions[0].lots[1].quantity"]
 
 
+def test_what_takes_a_script_is_not_promised(served: Any, page: Page):
+    page.goto(f"{served.url}/operations/open/opening")
+    assert "Ctrl+Enter" not in page.content()
+
+
+def test_a_session_is_ended_from_within_a_plugin(served: Any, signed_in: Callable[..., Page]):
+    page = signed_in("demo-reader", java_script_enabled=False)
+    page.goto(f"{served.url}/operations/view/")
+    page.get_by_role("link", name="Sign out").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in")
+
+
 def test_a_session_is_ended_without_scripts(signed_in: Callable[..., Page]):
     page = signed_in("demo-newcomer", java_script_enabled=False)
     press(page, "Sign out")

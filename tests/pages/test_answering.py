@@ -12,8 +12,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 import meridian
-from meridian.pages import Field
-from meridian.testing import PageClient
+from meridian.pages import Field, assertion
+from meridian.testing import Answered, PageClient
 
 JSON = {"accept": "application/json"}
 
@@ -111,18 +111,68 @@ def test_data_may_be_a_plain_mapping():
 def test_an_act_may_send_a_browser_to_a_page_so_that_a_reload_repeats_nothing():
     client = asked(lambda pages, request: pages.answer(None, Said("hello"), location="/?from=say"))
     answered = client.post("/say", "write")
-    assert (answered.status, answered.location, answered.headers["location"], answered.outcome) == (
-        303,
-        "/?from=say",
-        "/plugin/open/?from=say",
-        "made",
-    )
+    assert (answered.status, answered.location, answered.outcome) == (303, "/?from=say", "made")
+    assert answered.headers["location"].startswith("/plugin/open/?from=say&meridian.outcome=")
     assert answered.follow().text == "<p>home</p>"
 
 
 def test_a_location_may_be_what_path_for_wrote():
     client = asked(lambda pages, request: pages.answer(None, Said("hello"), location=request.path_for("/", note="a & b")))
-    assert client.post("/say", "write").headers["location"] == "/plugin/open/?note=a+%26+b"
+    assert client.post("/say", "write").location == "/?note=a+%26+b"
+
+
+def led(*, offered: bool = True, **options: Any) -> tuple[PageClient, Answered]:
+    """A client, and what it was answered by an act that leads on to a page which says of itself that it changed nothing."""
+    pages = meridian.Pages("Desk")
+
+    @pages.page("/log", levels=["read", "write"], answers=Said, name="list_log")
+    def log(request: meridian.Request) -> meridian.Response:
+        return pages.answer(None, Said(f"of {request.query.get('day')}"))
+
+    words: Any = {"answers": Said} if offered else {"tool": False, "why": "people alone"}
+
+    @pages.route("/say", levels="write", methods=["POST"], params=Said, **words)
+    def say(request: meridian.Request[Said]) -> meridian.Response:
+        return pages.answer(None, request.params, location="/log?day=1", **options)
+
+    client = PageClient(pages, None)
+    return client, client.post("/say", "write", {"words": "hello"})
+
+
+def told(answered: Answered) -> Any:
+    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', answered.text)
+    return json.loads(found[1]) if found else None
+
+
+ASKING = [("ann", 1120), ("ann", 1121), ("bob", 1000)]
+READ = {"outcome": "unchanged", "data": {"words": "of 1"}}
+
+
+def test_the_page_that_an_act_leads_to_tells_a_browsers_agent_what_came_of_the_act():
+    _, made = led()
+    assert told(made.follow()) == {"outcome": "made", "tool": "say", "page": READ}
+    _, again = led(outcome="unchanged")
+    assert told(again.follow()) == {"outcome": "unchanged", "tool": "say", "page": READ}
+
+
+def test_what_came_of_an_act_is_believed_of_no_address_that_was_changed():
+    client, made = led()
+    address = made.headers["location"].removeprefix("/plugin/open")
+    for other in (address.replace("day=1", "day=2"), address.replace(".made.", ".unchanged."), f"{address}x"):
+        assert told(client.get(other, "write"))["outcome"] == "unchanged"
+        assert "tool" not in told(client.get(other, "write"))
+    assert told(client.get(address, "read")) == READ
+
+
+def test_what_came_of_an_act_is_told_for_two_minutes_and_to_whoever_made_it():
+    said = assertion.note(b"k", "ann", "write", "/log", outcome="made", tool="say", now=1000.5)
+    heard = [assertion.read_note(said, b"k", who, "write", "/log", now=now) for who, now in ASKING]
+    assert heard == [{"outcome": "made", "tool": "say"}, None, None]
+
+
+def test_an_act_that_is_no_tool_leaves_no_note():
+    _, made = led(offered=False)
+    assert made.headers["location"] == "/plugin/open/log?day=1"
 
 
 def test_an_agent_gets_the_data_and_no_redirect():

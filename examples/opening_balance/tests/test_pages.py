@@ -83,7 +83,7 @@ def test_a_person_uploads_corrects_a_cell_and_records(client: PageClient, kept: 
     assert (made.status, made.outcome) == (303, "made")
     landed = made.follow()
     (entry,) = kept.entries
-    assert landed.path == f"/positions?account=A-1&entry={entry.entry_id}&outcome=made"
+    assert made.location == f"/positions?account=A-1&entry={entry.entry_id}&outcome=made"
     assert landed.shows("is recorded as entry")
     assert [position.instrument.name for position in entry.positions] == [
         "Sample bond fund",

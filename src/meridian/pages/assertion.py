@@ -5,8 +5,8 @@ first, which the plugin checks; the deployment's own key makes the second, which
 hands the header back as `acting_for=`. So a plugin can read who asks and can never make a caller up, for itself or for
 another instance. The claims are bound to instance, method, path, query and body, to one call and a moment of expiry.
 
-The form's token and the outcome's header are made here too: everything that is signed between a deployment and a plugin
-is in this module, and nothing else makes a MAC.
+The form's token, the outcome's header and the note of an outcome are made here too: everything that is signed between a
+deployment and a plugin is in this module, and nothing else makes a MAC.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from meridian.callers import Accounts, Caller, Holding, Level
 
 __all__ = [
     "HEADER",
+    "NOTE",
     "OUTCOME_HEADER",
     "AccountsWanted",
     "Claims",
@@ -34,7 +35,9 @@ __all__ = [
     "digest",
     "digest_of_accounts",
     "form_token",
+    "note",
     "read",
+    "read_note",
     "read_outcome",
     "write",
     "write_outcome",
@@ -42,6 +45,9 @@ __all__ = [
 
 HEADER: Final = "Meridian-Caller"
 OUTCOME_HEADER: Final = "Meridian-Outcome"
+NOTE: Final = "meridian.outcome"
+"""The name in a redirect's query of the note that tells the page where it leads what came of the act."""
+NOTE_SECONDS: Final = 120
 LISTED_ACCOUNTS: Final = 200
 """A set of more accounts than this goes by its digest, and is fetched through the door."""
 
@@ -176,6 +182,23 @@ def check_form_token(token: str, instance_key: bytes, subject: str, instance: st
     """Whether `token` was made for that person, instance and level."""
     nonce, _, _ = token.partition(".")
     return _same(token, form_token(instance_key, subject, instance, level, nonce=nonce or "-"))
+
+
+def note(instance_key: bytes, subject: str, level: Level, path: str, *, outcome: str, tool: str, now: float) -> str:
+    """What came of the act `tool`, told to the page at `path` (its query with it) for a short while, to one person."""
+    said = f"{int(now) + NOTE_SECONDS}.{outcome}.{tool}"
+    return f"{_mac(instance_key, 'note', json.dumps([said, subject, level, path]))}.{said}"
+
+
+def read_note(
+    value: str, instance_key: bytes, subject: str, level: Level, path: str, *, now: float
+) -> dict[Literal["outcome", "tool"], str] | None:
+    """What a note tells; None where it is too old, or was made for another person, level or page."""
+    mac, _, said = value.partition(".")
+    if not _same(mac, _mac(instance_key, "note", json.dumps([said, subject, level, path]))):
+        return None
+    until, outcome, tool = said.split(".", 2)
+    return None if int(until) < now else {"outcome": outcome, "tool": tool}
 
 
 @dataclass(frozen=True)

@@ -148,8 +148,8 @@ class _Drawing:
     ) -> Markup:
         """The form of the route at `path`: started from the record `start`, or with what was typed where it is drawn again.
         `files` are inputs for uploads: name, label, and what to accept. `again_at` is the page it is drawn again on, with the
-        query that tells it what to show beside the form, where that is not this one. `words` are the author's own for its cells, as
-        `drawing.draw_form` takes them: `labels`, `choices`, `multiline`, `totals`, `without`, `zone`, `id`."""
+        query that tells it what to show beside the form, where that is not this one. `words` are the author's own for its
+        cells, as `drawing.draw_form` takes them: `labels`, `choices`, `multiline`, `totals`, `without`, `zone`, `id`."""
         target = self._target(path, method)
         redraw = self.request.redraw if self.request.redraw and self.request.redraw.path == path else None
         if redraw is not None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams
@@ -61,6 +61,8 @@ class _Asked:
     declaration: Declaration
     body: Body
     reading: Reading[Any] | None = None
+    led_here: Mapping[Any, str] | None = None
+    """What came of the act that led the browser to this page."""
 
     @property
     def caller(self) -> Caller:
@@ -144,6 +146,7 @@ class Served:
         asked = _Asked(
             claims, headers, scope.get("root_path", ""), claims.path, scope["method"], claims.query, _NOWHERE, Body("none", "")
         )
+        self._hear_note(asked)
         try:
             asked.declaration = self._declaration(asked)
             limits = Limits(asked.declaration.max_body_bytes or self.pages.max_body_bytes)
@@ -316,7 +319,7 @@ class Served:
             if asked.wants_json:
                 return _carry(given, _json(outcome, given.status_code))
             if given.location is not None:
-                response: Response = RedirectResponse(self._link(asked.root_path)(given.location), HTTPStatus.SEE_OTHER)
+                response: Response = RedirectResponse(self._way_on(asked, given.location, outcome), HTTPStatus.SEE_OTHER)
             else:
                 template = given.template or "meridian/answered.html"
                 came = None if declaration.reads else outcome["outcome"]
@@ -339,6 +342,29 @@ class Served:
             f"{declaration}: {declaration.name}() gave back {_kind_of(given)}; give back pages.answer(template, data), "
             "pages.render(template) or a Response"
         )
+
+    def _way_on(self, asked: _Asked, location: str, outcome: Mapping[str, Any]) -> str:
+        """Where a browser is sent on to. The page there says of itself that it read and changed nothing, so a form that is a
+        browser's agent's tool leaves a note with it, which says what came of the act."""
+        address = self._link(asked.root_path)(location)
+        if not asked.declaration.offered or asked.declaration.reads:
+            return address
+        caller, tool = asked.claims.caller, asked.declaration.name
+        path = address.removeprefix(asked.root_path)
+        said = assertion.note(
+            self._key, caller.subject, caller.level, path, outcome=outcome["outcome"], tool=tool, now=self._clock()
+        )
+        return f"{address}{'&' if '?' in address else '?'}{urlencode({assertion.NOTE: said})}"
+
+    def _hear_note(self, asked: _Asked) -> None:
+        """Take the note of an act out of the query, which is then the page's own again."""
+        own, found, said = asked.query.rpartition(f"{assertion.NOTE}=")
+        if not found or (own and not own.endswith("&")):
+            return
+        asked.query = own.removesuffix("&")
+        path = f"{asked.path}?{asked.query}" if asked.query else asked.path
+        caller = asked.claims.caller
+        asked.led_here = assertion.read_note(unquote(said), self._key, caller.subject, caller.level, path, now=self._clock())
 
     def _not_read(self, asked: _Asked, problems: Sequence[Problem]) -> Response:
         detail = "1 argument did not read." if len(problems) == 1 else f"{len(problems)} arguments did not read."
@@ -441,6 +467,8 @@ class Served:
         caller = asked.claims.caller
         token = assertion.form_token(self._key, caller.subject, self.instance, caller.level)
         declaration = None if asked.declaration is _NOWHERE else asked.declaration
+        if asked.led_here is not None:
+            ld_json = {**asked.led_here, **({} if ld_json is None else {"page": ld_json})}
         html = self.kit.draw(
             template, request or self._request(asked), declaration, token, context, ld_json=ld_json, error=error
         )

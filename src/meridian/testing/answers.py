@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from meridian.callers import Level
+from meridian.pages.assertion import NOTE
 from meridian.testing.asgi import Heard
 from meridian.testing.forms import Form, Sent, read_forms
 
@@ -94,17 +96,18 @@ class Answered(_Answered):
 
     @property
     def location(self) -> str | None:
-        """Where a redirect leads: the plugin's own path, or the address as it is where that is none of the plugin's."""
+        """Where a redirect leads: the plugin's own path, or the address as it is where that is none of the plugin's. The note
+        that Meridian leaves there for a browser's agent is not shown; `follow` takes it along."""
         location = self.headers.get("location")
         if location is not None and location.startswith(f"{self._prefix}/"):
-            return location[len(self._prefix) :]
+            return re.sub(rf"[?&]{re.escape(NOTE)}=[^&]*$", "", location[len(self._prefix) :])
         return location
 
     def follow(self) -> Answered:
         """What is at the redirect's end, in the same session. Raises ValueError where this is no redirect to the plugin."""
         if self.location is None or not self.location.startswith("/") or self.location == self.headers.get("location"):
             raise ValueError(f"{self!r} is no redirect to a page of the plugin")
-        return self._get(self.location, self.level)
+        return self._get(self.headers["location"][len(self._prefix) :], self.level)
 
     @property
     def forms(self) -> list[Form[Answered]]:

@@ -296,6 +296,11 @@
   // ── When the page is here ───────────────────────────────────────────────
 
   zones();
+  const here = new URL(location.href);
+  if (here.searchParams.has("meridian.outcome")) {  // told to the browser's agent by now, and no part of an address to keep
+    here.searchParams.delete("meridian.outcome");
+    history.replaceState(history.state, "", here);
+  }
   for (const form of document.querySelectorAll("form")) { sum(form); tellKeys(form); }
   const tab = document.querySelector(".tabs [aria-current]");
   if (tab) tab.closest("ul").scrollLeft = tab.offsetLeft - tab.closest("ul").offsetLeft - 48;

@@ -117,6 +117,15 @@ def test_blank_where_required_is_a_problem():
     )
 
 
+def test_a_text_that_does_not_match_is_told_in_the_author_s_words_before_the_pattern():
+    words = [{"title": "Ticker", "description": "A ticker, in capitals."}, {"title": "Ticker"}, {}]
+    assert [x(ask(str, pattern="[A-Z]{1,8}", **each), ("x", "acme")) for each in words] == [
+        ['x: "acme" does not match what is asked for: A ticker, in capitals'],
+        ['x: "acme" does not match what is asked for: Ticker'],
+        ['x: "acme" does not match; write a text that matches [A-Z]{1,8}'],
+    ]
+
+
 def test_text_is_trimmed_and_its_line_ends_are_lf():
     assert [x(ask(str, max_length=5), ("x", sent)) for sent in (" a ", "ab\r\ncd", "a\rb")] == ["a", "ab\ncd", "a\nb"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import assert_type
+from typing import Annotated, assert_type
 
 import meridian
 from meridian.records import Reading, Shape, read_form, read_json, read_value, shape_of, write_form, write_json
@@ -13,6 +13,17 @@ class Lot:
     quantity: Decimal = meridian.field(description="How many were held.", places=8)
     cost: Decimal | None = meridian.field(default=None, description="What they cost together.")
     tags: list[str] = meridian.field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Note:
+    text: Annotated[str, meridian.field(description="What is to be remembered.")]
+    account: str
+    tag: Annotated[str, meridian.field(description="A word for it.")] = ""
+
+
+def a_field_said_in_its_annotation_may_stand_before_a_bare_one() -> None:
+    assert_type(Note("Call back.", "A-1").tag, str)
 
 
 def a_shape_is_of_its_record() -> None:

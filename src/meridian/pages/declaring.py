@@ -56,7 +56,9 @@ class ToolOptions(TypedDict, total=False):
     checked_by: str
     """For an act: the read tool of the same record that checks it, by which it can be prepared."""
     accounts: Sequence[str]
-    """For an act: the pattern paths in its record that name the accounts it touches."""
+    """For an act: the pattern paths in its record that name the accounts it touches, so that a prepared change is shown to
+    those who may make it. IT SHOWS, AND DOES NOT GUARD: a view checks `request.caller.write` itself, but for what a command
+    names that it sends, which the deployment admits."""
     made_on: str
     """For an act: the page a person makes it on; "" names the dashboard's Inbox."""
     destructive: bool

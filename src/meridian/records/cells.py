@@ -212,7 +212,7 @@ def _wanted(cell: Cell) -> str:
         case Text():
             if cell.choices:
                 return _one_of(cell.choices)
-            return f"a text that matches {cell.pattern}" if cell.pattern else "a text"
+            return f"a text that matches {cell.pattern}" if cell.pattern and not _asked(cell) else "a text"
         case Integer():
             return _one_of(cell.choices) if cell.choices else f"a whole number{_between(cell)}, like {_example(cell, 12)}"
         case Boolean():
@@ -236,6 +236,11 @@ def _wanted(cell: Cell) -> str:
             return "a list"
         case Mapping() | JsonObject():
             return "an object"
+
+
+def _asked(cell: Cell) -> str:
+    """The author's own words for the cell, which tell a person more than a pattern does."""
+    return (cell.description or cell.title).rstrip(".")
 
 
 def _one_of(values: Iterable[object]) -> str:
@@ -314,7 +319,10 @@ def _plain(cell: Cell, came: str) -> tuple[Any, str]:
     if cell.min_length is not None and len(text) < cell.min_length:
         return None, f"{quoted(cell, came)} has {len(text)} characters; write at least {cell.min_length}"
     if cell.pattern is not None and not re.compile(cell.pattern, re.ASCII).fullmatch(text):
-        return None, f"{quoted(cell, came)} does not match; write {wanted(cell)}"
+        words = _asked(cell)
+        return None, f"{quoted(cell, came)} does not match" + (
+            f" what is asked for: {words}" if words else f"; write {wanted(cell)}"
+        )
     if cell.choices and text not in cell.choices:
         return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
     return text, ""

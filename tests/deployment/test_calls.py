@@ -51,6 +51,13 @@ def test_a_tools_call_is_listed_with_tool_level_outcome_and_time(store, agent, n
     )
 
 
+@pytest.mark.parametrize("said", [5, ["x"] * 99, {"a": 1}, "\ud800", "a\0b", "x" * 1_000])
+def test_a_call_is_closed_whatever_its_plugin_says_of_it(store, agent, now, said):
+    made = opened(store, agent, now, "operations__confirm_opening_balance")
+    calls.close_call(store, made, now=now, outcome=said, reason=said)
+    assert not calls.is_open(store, made, now=now)
+
+
 def test_nothing_that_was_asked_or_answered_has_a_place_in_the_record(store):
     assert set(tables.calls.c.keys()) == {
         "id", "instance", "subject", "level", "acts", "opened_at", "expires_at", "closed_at", "delegation", "tool", "outcome",

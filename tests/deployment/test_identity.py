@@ -126,6 +126,19 @@ def test_a_new_password_ends_every_session(store, writer, now):
     assert identity.sign_in(store, "writer@example.com", "another long password", now=now)
 
 
+@pytest.mark.parametrize(
+    "shut_out",
+    [
+        lambda store: identity.set_password(store, "P-1", "another long password"),
+        lambda store: identity.end_sessions_of(store, "P-1"),
+    ],
+)
+def test_whoever_is_signed_out_everywhere_is_let_in_by_no_link_of_before(store, writer, now, shut_out):
+    link = identity.sign_in_link(store, "P-1", now=now)
+    shut_out(store)
+    assert refused(identity.sign_in_by_link, store, link, now=now) == "spent"
+
+
 @pytest.mark.parametrize("token", ["", "x", "é" * 50, "\ud800", "x" * 100_000])
 def test_a_token_that_nobody_was_given_is_nobodys(store, writer, now, token):
     assert identity.read_session(store, token, now=now) is None

@@ -93,13 +93,14 @@ def open_call(
 
 
 def close_call(store: Store, call_id: str, *, now: datetime, outcome: str | None = None, reason: str | None = None) -> None:
-    """Close the call: from here on the door admits nothing for it. A browser's is forgotten; a tool's keeps its outcome."""
+    """Close the call: from here on the door admits nothing for it. A browser's is forgotten; a tool's keeps its outcome, as far
+    as what its plugin said of it are words."""
     with store.write() as connection:
         connection.execute(delete(calls).where(calls.c.id == call_id, calls.c.tool.is_(None)))
         connection.execute(
             update(calls)
             .where(calls.c.id == call_id, calls.c.closed_at.is_(None))
-            .values(closed_at=now, outcome=outcome and outcome[:20], reason=reason and reason[:60])
+            .values(closed_at=now, outcome=_word(outcome, 20), reason=_word(reason, 60))
         )
 
 
@@ -189,6 +190,11 @@ class StoredCalls:
     async def account_sets(self, digests: frozenset[str]) -> Mapping[str, frozenset[str]]:
         """The sets of accounts kept under these digests."""
         return await self._store.run(kept_account_sets, digests)
+
+
+def _word(said: object, longest: int) -> str | None:
+    """What a plugin said, where that is a word; it may say anything, and its call is to be closed all the same."""
+    return said[:longest] if isinstance(said, str) and said.isprintable() else None
 
 
 def _keep_sets(connection: Connection, sets: Mapping[str, Accounts], until: datetime) -> None:

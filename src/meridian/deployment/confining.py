@@ -2,11 +2,13 @@
 
 A request's or an answer's headers enter; those that pass leave, with the ones that only the deployment sets. All plugins of
 a deployment share one origin with its own pages, so what would reach beyond a plugin's prefix is taken off here: cookies, the
-person's credentials, redirects, and every header by which an answer could speak for the whole origin.
+person's credentials, redirects, and every header by which an answer could speak for the whole origin, or to a proxy before
+it. Of an answer's headers those pass that are known to tell of the answer alone; browsers learn new ones every year.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from posixpath import normpath
 from typing import Final
@@ -17,16 +19,20 @@ __all__ = ["Leaves", "is_of_this_site", "keep_confined", "let_in", "policies"]
 RawHeaders = list[tuple[bytes, bytes]]
 
 _NOT_LET_IN: Final = frozenset(
-    b"cookie authorization proxy-authorization connection keep-alive te trailer transfer-encoding upgrade proxy-connection "
-    b"forwarded x-forwarded-for x-forwarded-host x-forwarded-proto x-forwarded-prefix x-real-ip content-length expect".split()
+    b"cookie authorization proxy-authorization referer connection keep-alive te trailer transfer-encoding upgrade "
+    b"proxy-connection forwarded x-forwarded-for x-forwarded-host x-forwarded-proto x-forwarded-prefix x-real-ip "
+    b"content-length expect".split()
 )
-_NOT_LET_OUT: Final = frozenset(
-    b"set-cookie set-cookie2 clear-site-data service-worker-allowed strict-transport-security public-key-pins alt-svc refresh "
-    b"content-security-policy content-security-policy-report-only x-frame-options x-content-type-options referrer-policy "
-    b"cross-origin-opener-policy cross-origin-embedder-policy cross-origin-resource-policy origin-agent-cluster "
-    b"permissions-policy cache-control pragma expires location server date www-authenticate authentication-info nel report-to "
-    b"reporting-endpoints sourcemap x-sourcemap speculation-rules link connection keep-alive transfer-encoding upgrade".split()
+_LET_OUT: Final = frozenset(
+    b"content-type content-length content-disposition content-encoding content-language content-range accept-ranges etag "
+    b"last-modified vary allow retry-after".split()
 )
+_OF_ITS_OWN: Final = re.compile(
+    rb"x-(?!accel|sendfile|litespeed|lighttpd|reproxy|forwarded|frame|content|xss|dns|permitted|ua-|webkit|sourcemap)[a-z0-9-]{1,100}"
+)
+"""Headers that mean something to nobody else: not to a browser, nor to a proxy that would send a file for one."""
+
+_BROKEN: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 _POWERFUL: Final = (
     "accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "hid", "magnetometer", "microphone", "midi",
@@ -43,8 +49,8 @@ class Leaves(Exception):
 
 
 def let_in(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
-    """A request's headers as a plugin gets them: no cookie, no credentials, nothing that speaks for a proxy, and no
-    `Meridian-` header, since those are the deployment's to make."""
+    """A request's headers as a plugin gets them: no cookie, no credentials, nothing that speaks for a proxy, not the page the
+    person came from, which may be another plugin's, and no `Meridian-` header, since those are the deployment's to make."""
     return [
         (name, value)
         for name, value in ((name.lower(), value) for name, value in headers)
@@ -64,7 +70,7 @@ def keep_confined(headers: Iterable[tuple[bytes, bytes]], *, url: str, prefix: s
             target = _within(value.decode("latin-1"), url, prefix)
             if name == b"location":
                 kept.append((name, target.encode("latin-1", "replace")))
-        elif name not in _NOT_LET_OUT and not name.startswith((b"meridian-", b"access-control-")):
+        elif (name in _LET_OUT or _OF_ITS_OWN.fullmatch(name)) and not _BROKEN.search(value):
             kept.append((name, value))
     return kept
 

@@ -128,12 +128,12 @@ def every_person(store: Store) -> tuple[Person, ...]:
 
 
 def set_password(store: Store, subject: str, password: str) -> None:
-    """Give the person this password, and end their sessions, the one that asks included. Raises Refusal for one that is too
-    short or too long."""
+    """Give the person this password, and end their sessions, the one that asks included, and the links that wait for them.
+    Raises Refusal for one that is too short or too long."""
     hashed = _hash(password)
     with store.write() as connection:
         connection.execute(update(people).where(people.c.subject == subject).values(password_hash=hashed))
-        connection.execute(delete(sessions).where(sessions.c.subject == subject))
+        _shut_out(connection, subject)
 
 
 def sign_in(store: Store, sign_in_name: str, password: str, *, now: datetime, lockout: timedelta = LOCKOUT) -> str:
@@ -257,9 +257,14 @@ def end_session(store: Store, token: str) -> None:
 
 
 def end_sessions_of(store: Store, subject: str) -> None:
-    """End every session of the person `subject`."""
+    """End every session of the person `subject`, and the links by which another could begin."""
     with store.write() as connection:
-        connection.execute(delete(sessions).where(sessions.c.subject == subject))
+        _shut_out(connection, subject)
+
+
+def _shut_out(connection: Connection, subject: str) -> None:
+    connection.execute(delete(sessions).where(sessions.c.subject == subject))
+    connection.execute(delete(links).where(links.c.subject == subject))
 
 
 def _named(subject: str, sign_in_name: str, display_name: str) -> Person:

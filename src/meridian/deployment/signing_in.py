@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from starlette.requests import Request
+from anyio import CapacityLimiter
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -37,6 +39,8 @@ _FORM: Final = ("__Host-meridian-form", "meridian-form")
 
 COOKIE_NAMES: Final = frozenset(_SESSION)
 
+_AT_ONCE: Final = 2
+_MOST_WAITING: Final = 50
 _LIMITS: Final = Limits(body_bytes=16 << 10, fields=20, files=0)
 
 
@@ -68,6 +72,7 @@ class SigningIn:
         self._settings = settings
         self._form_key = form_key
         self._clock = clock
+        self._hashing = CapacityLimiter(_AT_ONCE)
 
     def routes(self) -> list[BaseRoute]:
         """Their addresses."""
@@ -126,9 +131,10 @@ class SigningIn:
             return self._ask(request, back, pairs, reading.problems)
         given = reading.record
         try:
-            token = await self._store.run(
-                identity.sign_in, given.sign_in_name, given.password, now=self._clock(), lockout=self._settings.lockout
-            )
+            async with self._in_turn():
+                token = await self._store.run(
+                    identity.sign_in, given.sign_in_name, given.password, now=self._clock(), lockout=self._settings.lockout
+                )
         except Refusal as refusal:
             status_code = 429 if refusal.reason == "locked" else 422
             return self._ask(request, back, pairs, refusal.fields, refusal.detail, status_code=status_code)
@@ -165,9 +171,15 @@ class SigningIn:
             return self._ask_first_admin(request, token, pairs, reading.problems)
         given = reading.record
         try:
-            session = await self._store.run(
-                identity.become_first_admin, token, given.sign_in_name, given.display_name, given.password, now=self._clock()
-            )
+            async with self._in_turn():
+                session = await self._store.run(
+                    identity.become_first_admin,
+                    token,
+                    given.sign_in_name,
+                    given.display_name,
+                    given.password,
+                    now=self._clock(),
+                )
         except Refusal as refusal:
             return self._ask_first_admin(request, token, pairs, refusal.fields, refusal.detail)
         return await self._start(request, session, "/")
@@ -232,6 +244,15 @@ class SigningIn:
         )
         return self.keep(request, page, nonce)
 
+    @asynccontextmanager
+    async def _in_turn(self) -> AsyncIterator[None]:
+        """Around what hashes a password: a few at once, so that people who are signed in never wait for those who are not.
+        Raises Refused where many wait already."""
+        if self._hashing.statistics().tasks_waiting >= _MOST_WAITING:
+            raise Refused(503, "Too many are signing in", "Try again in a minute.")
+        async with self._hashing:
+            yield
+
     async def _posted(self, request: Request) -> Sequence[tuple[str, str]]:
         """What a form of these pages says. Raises Refused where it did not come from one."""
         if not is_of_this_site(dict(request.headers), origin_of(request)):
@@ -241,6 +262,8 @@ class SigningIn:
             body = await read_body(request.stream(), request.headers.get("content-type", ""), _LIMITS)
         except BadBody as bad:
             raise Refused(bad.status_code, "That was not taken", bad.detail) from bad
+        except ClientDisconnect as gone:
+            raise Refused(400, "That was not taken", "The body was cut off.") from gone
         nonce = _cookie(request, _FORM)
         if not nonce or not assertion.check_form_token(body.value("csrf"), self._form_key, nonce, "sign-in", "read"):
             said = "Open the page again, with cookies allowed, and send the form from there."

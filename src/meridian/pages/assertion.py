@@ -222,14 +222,23 @@ def write_outcome(outcome: Outcome, instance_key: bytes) -> str:
 
 
 def read_outcome(value: str, instance_key: bytes, call_id: str) -> Outcome | None:
-    """The outcome that the plugin signed for the call `call_id`; None where it signed none."""
+    """The outcome that the plugin signed for the call `call_id`; None where it signed none, or what is none."""
     payload, _, mac = value.partition(".")
     if not _same(mac, _mac(instance_key, "outcome", payload)):
         return None
-    said = json.loads(_decode(payload))
-    if said["call"] != call_id:
+    try:
+        said = json.loads(_decode(payload))
+    except (ValueError, NotAsserted):
         return None
-    return Outcome(said["outcome"], call_id, said["record"], said["reason"])
+    match said:
+        case {
+            "outcome": "made" | "unchanged" | "refused" as outcome,
+            "call": str() as call,
+            "record": str() | None as record,
+            "reason": str() | None as reason,
+        } if call == call_id:
+            return Outcome(outcome, call_id, record, reason)
+    return None
 
 
 def _mac(key: bytes, purpose: str, text: str) -> str:

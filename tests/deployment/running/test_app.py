@@ -1,11 +1,14 @@
 """The deployment's own pages, in a browser: signing in and out, one-time links, the first admin, home, and the kit."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import httpx2
 import pytest
+from argon2 import PasswordHasher
 
-from meridian.deployment import identity
+from meridian.deployment import identity, signing_in
 from meridian.deployment.app import Deployment
 from meridian.deployment.confining import policies
 from meridian.deployment.settings import Settings
@@ -78,6 +81,36 @@ def test_after_five_wrong_passwords_the_name_is_locked(running, form_token):
     statuses = [sign_in(browser, form_token, password="wrong").status_code for _ in range(6)]
     assert statuses == [422] * 5 + [429]
     assert sign_in(browser, form_token).status_code == 429
+
+
+class Slow(PasswordHasher):
+    """Passwords kept as they are, at more cost."""
+
+    def verify(self, *given: str | bytes) -> bool:
+        time.sleep(0.4)
+        return super().verify(*given)
+
+
+@pytest.mark.parametrize(("may_wait", "answers"), [(50, {422}), (1, {422, 503})])
+def test_those_who_sign_in_all_at_once_leave_the_store_to_those_who_are_signed_in(
+    running, form_token, monkeypatch, may_wait, answers
+):
+    monkeypatch.setattr(identity, "_HASHER", Slow(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(signing_in, "_MOST_WAITING", may_wait)
+    stranger = running.browser()
+    token = form_token(stranger.get("/sign-in").text)
+    at_once: list[int] = []
+
+    def guess(number):
+        said = {"csrf": token, "sign_in_name": f"nobody-{number}", "password": "a long wrong password"}
+        return httpx2.post(f"{running.url}/sign-in", data=said, cookies=dict(stranger.cookies), timeout=60).status_code
+
+    with ThreadPoolExecutor(8) as crowd:
+        guesses = [crowd.submit(guess, number) for number in range(8)]
+        while not all(each.done() for each in guesses):
+            at_once.append(running.deployment.store._limiter.borrowed_tokens)
+            time.sleep(0.02)
+    assert (max(at_once), {each.result() for each in guesses}) == (2, answers)
 
 
 @pytest.mark.usefixtures("named")

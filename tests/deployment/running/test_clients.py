@@ -94,7 +94,9 @@ def test_each_row_lists_the_tools_it_reaches_those_that_act_apart_from_those_tha
                 ("desk__confirm", "Confirm the account's lines, as read."),
                 ("desk__plain", "Answer with HTML and nothing typed."),
                 ("desk__broken", "Fail."),
+                ("desk__ending", "Raise what no `except Exception` meets."),
                 ("desk__slow", "Take too long."),
+                ("desk__blocked", "Block a thread for so many seconds."),
             ],
             "Reads": [
                 list_open,

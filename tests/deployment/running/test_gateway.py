@@ -246,6 +246,32 @@ def test_headers_are_known_whatever_their_case():
     assert keep_confined([(b"SET-COOKIE", b"a"), (b"ETag", b"a")], url="http://h/a/b/", prefix="/a/b/") == [(b"etag", b"a")]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Sec-Session-Registration", '(ES256);path="/"'),
+        ("Use-As-Dictionary", 'match="/*"'),
+        ("Origin-Trial", "x"),
+        ("Set-Login", "logged-out"),
+        ("A-Header-Of-Next-Year", "x"),
+        ("X-Accel-Redirect", "/etc/passwd"),
+        ("X-Sendfile", "/etc/passwd"),
+        ("X-Frame-Options", "ALLOWALL"),
+        ("Set-Cookie ", "meridian=stolen"),
+        ("X-Mine: x\r\nSet-Cookie", "meridian=stolen"),
+        ("X-Mine", "x\r\nSet-Cookie: meridian=stolen"),
+        ("ETag", "x\0"),
+    ],
+)
+def test_an_answer_s_headers_that_are_not_known_to_be_harmless_are_taken_off(name, value):
+    assert keep_confined([(name.encode(), value.encode())], url="http://h/a/b/", prefix="/a/b/") == []
+
+
+def test_a_plugin_is_not_told_of_another_plugin_s_page(writer):
+    said = writer.get(f"{OPEN}/told", headers={"Referer": "http://here.example/other/open/?account=A-9"}).text
+    assert "referer" not in said.split("\n")
+
+
 def test_a_browser_that_says_nothing_of_where_it_comes_from_is_taken_at_its_token():
     assert is_of_this_site({}, "http://here.example")
     assert is_of_this_site({"origin": "http://here.example", "sec-fetch-site": "same-origin"}, "http://here.example")

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.anyio
 BOTH_ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 WRITERS = [
-    "desk__list_open", "desk__confirm", "desk__check", "desk__plain", "desk__broken", "desk__ending", "desk__slow", "desk__blocked",
+    "desk__list_open", "desk__confirm", "desk__check", "desk__plain", "desk__broken", "desk__ending", "desk__slow",
+    "desk__blocked",
 ]  # fmt: skip
 
 

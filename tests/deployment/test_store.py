@@ -169,3 +169,10 @@ def test_two_who_ask_for_a_key_at_once_get_one(store, now):
 def test_nothing_but_built_ins_is_there_at_first(store):
     with store.read() as connection:
         assert connection.execute(select(instances)).all() == []
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_moment_at_the_ends_of_the_calendar_may_be_asked_by(store, moment):
+    asked = keys_table.c.made_at < datetime.fromisoformat(moment)
+    with store.read() as connection:
+        assert connection.execute(select(keys_table).where(asked)).all() == []

@@ -43,6 +43,16 @@ def test_what_is_signed_and_is_no_outcome_is_taken_for_none(said):
     assert assertion.read_outcome(signed(said), KEY, "C-1") is None
 
 
+@pytest.mark.parametrize("token", ["", ".", "\udcff", "é.é", "\udcff.\udcff", "a" * 100_000])
+def test_a_form_s_token_that_nobody_made_is_none_whatever_it_holds(token):
+    assert not assertion.check_form_token(token, KEY, "P-1", "desk", "write")
+
+
+def test_no_two_sets_of_accounts_have_one_digest():
+    sets = [{"a", "b"}, {"a\nb"}, {"a,b"}, {'a", "b'}, {"a"}, set(), {""}]
+    assert len({assertion.digest_of_accounts(frozenset(each)) for each in sets}) == len(sets)
+
+
 @pytest.mark.parametrize("header", ["", ".", "a.b", "é.é", "a" * 100_000])
 def test_what_is_not_signed_is_taken_for_none(header):
     assert assertion.read_outcome(header, KEY, "C-1") is None

@@ -446,3 +446,18 @@ def test_a_description_is_the_docstrings_first_paragraph_on_one_line():
         ("Confirm", "Record the lots, as read."),
         ("Confirm lots", "Confirm lots."),
     ]
+
+
+@pytest.mark.parametrize("character", ["\0", "\x07", "\x1b", "\x85", "\u202e", "\u2066", "\u2028", "\ud800"])
+def test_no_word_of_a_plugin_holds_a_character_that_turns_what_follows(character):
+    with pytest.raises(meridian.DeclarationError, match=rf"U\+{ord(character):04X}, which controls how what follows is read"):
+        meridian.Pages(f"Desk{character}")
+    with pytest.raises(meridian.DeclarationError, match="controls how what follows is read"):
+        meridian.Pages("Desk", roles=[f"operations{character}"])
+    for options in ({"title": f"Note{character}"}, {"description": f"Note it.{character}"}):
+        with pytest.raises(meridian.DeclarationError, match="controls how what follows is read"):
+            desk().route("/note", **ACT, params=Draft, name="note", **options)(lambda request: view(request))
+
+
+def test_a_plugin_s_words_may_be_of_any_language():
+    assert [meridian.Pages(name).name for name in ("مكتب\u200f", "デスク", "Δέσκ", "می\u200cخواهم")]

@@ -1,11 +1,12 @@
 """What a record says, drawn as facts and tables."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
 import jinja2
+import pytest
 
 from meridian import records
 from meridian.pages.showing import (
@@ -74,6 +75,12 @@ def test_a_record_is_told_as_facts_then_what_has_fields_or_rows_of_its_own():
         ),
         (Section("By", Facts("Person", (("Name", Shown("text", "Wren")),))), LOTS),
     )
+
+
+@pytest.mark.parametrize("said", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_moment_that_a_zone_has_no_day_for_is_told_as_it_is(said):
+    told = dict(draw_record(replace(ENTRY, recorded_at=datetime.fromisoformat(said)), zone="UTC").values)["Recorded at"]
+    assert (told.exact, told.text.endswith(f"UTC{said[-6:]}")) == (said, True)
 
 
 def test_a_secret_is_in_no_fact_and_no_table():

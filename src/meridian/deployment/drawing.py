@@ -66,7 +66,7 @@ class Drawing:
             **context,
         }
         html = self._kit.environment.get_template(template).render(values)
-        response = Response(html, status_code, media_type="text/html")
+        response = Response(html.encode("utf-8", "replace"), status_code, media_type="text/html")
         response.raw_headers.extend(policies(origin=origin_of(request), prefix="/", kit_url=KIT_URL))
         return response
 

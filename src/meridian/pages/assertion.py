@@ -92,7 +92,7 @@ def digest(body: bytes) -> str:
 
 def digest_of_accounts(ids: frozenset[str]) -> str:
     """The digest by which a large set of accounts is named."""
-    return digest("\n".join(sorted(ids)).encode())
+    return digest(json.dumps(sorted(ids)).encode())
 
 
 def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_accounts: int = LISTED_ACCOUNTS) -> str:
@@ -181,7 +181,7 @@ def form_token(instance_key: bytes, subject: str, instance: str, level: Level, *
 def check_form_token(token: str, instance_key: bytes, subject: str, instance: str, level: Level) -> bool:
     """Whether `token` was made for that person, instance and level."""
     nonce, _, _ = token.partition(".")
-    return _same(token, form_token(instance_key, subject, instance, level, nonce=nonce or "-"))
+    return token.isascii() and _same(token, form_token(instance_key, subject, instance, level, nonce=nonce or "-"))
 
 
 def note(instance_key: bytes, subject: str, level: Level, path: str, *, outcome: str, tool: str, now: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ Levels = Level | Sequence[Level]
 View = Callable[[Request[Any]], Response | Awaitable[Response]]
 Lifespan = Callable[[Any], AbstractAsyncContextManager[None]]
 
+_TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What turns the direction of whatever follows; the marks that tell a word's own direction are not among them."""
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -186,6 +189,8 @@ class Pages:
         for role in roles:
             if not role.strip() or list(roles).count(role) > 1:
                 raise DeclarationError(f"Pages({name!r}): roles={list(roles)}: each role has a name, and is named once")
+        for each in (name, *roles):
+            _check_legible(f"Pages({name!r})", each)
         self.name = name
         self.roles: tuple[Role, ...] = tuple(roles)
         self.settings = None if settings is None else _shape(f"Pages({name!r})", "settings", settings)
@@ -415,11 +420,23 @@ def _with_view(declaration: Declaration, view: View, options: Mapping[str, Any])
                 f"{declaration}: the description has {len(described)} characters, and clients cut it at {DESCRIPTION_LIMIT} "
                 "in silence; say the important part first, and less"
             )
+    for each in (title, described):
+        _check_legible(str(declaration), each)
     where = inspect.unwrap(view)
     count = len(inspect.signature(where).parameters) if inspect.isroutine(where) else 1
     if count != 1:
         raise DeclarationError(f"{declaration}: {own}() takes {count} arguments, and a view takes one, the request")
     return replace(declaration, name=name, title=title, description=described or f"{title}.", view=view)
+
+
+def _check_legible(where: str, text: str) -> None:
+    """Raise DeclarationError where `text` has a character that nobody sees at work: words stand in others' sentences, on the
+    deployment's own pages and before a model."""
+    for each in text:
+        if each not in "\n\t" and (unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") or each in _TURNING):
+            raise DeclarationError(
+                f"{where}: {text[:60]!r} holds U+{ord(each):04X}, which controls how what follows is read; leave it out"
+            )
 
 
 def _settle(pages: Pages, declared: Sequence[Declaration]) -> tuple[Declaration, ...]:

@@ -472,7 +472,7 @@ class Served:
         html = self.kit.draw(
             template, request or self._request(asked), declaration, token, context, ld_json=ld_json, error=error
         )
-        return Response(html, status_code, media_type="text/html")
+        return Response(html.encode("utf-8", "replace"), status_code, media_type="text/html")
 
     def _words(self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()) -> Response:
         told = tell(

@@ -353,7 +353,10 @@ class _Teller:
 
     def moment(self, value: dt.datetime) -> Shown:
         """A moment in the person's zone, to the second, and exactly as it is."""
-        local = value.astimezone(self.zone)
+        try:
+            local = value.astimezone(self.zone)
+        except OverflowError:  # the zone has no day for it
+            local = value
         return Shown("moment", f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''}".strip(), value.isoformat())
 
 

@@ -83,6 +83,21 @@ def test_after_five_wrong_passwords_the_name_is_locked(running, form_token):
     assert sign_in(browser, form_token).status_code == 429
 
 
+@pytest.mark.parametrize(
+    ("body", "status_code"),
+    [
+        (b"csrf=%ff&sign_in_name=a&password=b", 403),
+        (b"csrf={}&sign_in_name=%ff&password=b", 422),
+        (b"csrf={}&sign_in_name=a&password=%ff", 422),
+    ],
+)
+def test_a_sign_in_that_is_no_text_is_refused_in_words(running, form_token, body, status_code):
+    browser = running.browser()
+    said = body.replace(b"{}", form_token(browser.get("/sign-in").text).encode())
+    answer = browser.post("/sign-in", content=said, headers={"Content-Type": "application/x-www-form-urlencoded"})
+    assert answer.status_code == status_code
+
+
 class Slow(PasswordHasher):
     """Passwords kept as they are, at more cost."""
 

@@ -148,6 +148,13 @@ def test_an_upload_reaches_the_view(writer, token):
     assert answer.text == "s.ofx: 3000000 bytes"
 
 
+@pytest.mark.parametrize(("body", "status_code"), [("csrf=%ff", 403), ("csrf={}&account=%ff", 422), ("csrf={}&%ff=%ff", 422)])
+def test_a_form_that_is_no_text_is_refused_in_words(writer, token, body, status_code):
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = writer.post(f"{OPEN}/confirm", content=body.replace("{}", token), headers=headers)
+    assert (answer.status_code, "<h1" in answer.text) == (status_code, True)
+
+
 def test_a_body_beyond_the_bound_is_413_in_words(running, writer, token):
     large = b"x" * (running.deployment.settings.max_body_bytes + 1)
     answer = writer.post(f"{OPEN}/file", data={"csrf": token}, files={"statement": ("s.ofx", large)})

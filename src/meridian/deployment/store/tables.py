@@ -39,7 +39,8 @@ METADATA: Final = MetaData(
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware moment, kept in UTC by every database. A naive one is refused."""
+    """An aware moment, kept in UTC by every database. A naive one is refused; one that UTC has no day for is its first or its
+    last moment."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -49,7 +50,10 @@ class Moment(TypeDecorator[datetime]):
             return None
         if value.tzinfo is None:
             raise ValueError(f"{value} has no zone; a moment is kept with one")
-        utc = value.astimezone(UTC)
+        try:
+            utc = value.astimezone(UTC)
+        except OverflowError:  # within a day of the calendar's ends, and past them in UTC
+            utc = datetime.min.replace(tzinfo=UTC) if value.year == 1 else datetime.max.replace(tzinfo=UTC)
         return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:

@@ -298,7 +298,7 @@ async def positions(request: meridian.Request[Account]) -> meridian.Response:
 )
 async def entries(request: meridian.Request[ListEntries]) -> meridian.Response:
     """List what was recorded, the latest first: who recorded it, when, why, and through which delegation and client. Name an
-    account, or get those of every account that you may read. To go on, ask again with `next` as `before`.
+    account, or get those of every account that you may read. To go on, ask again with before, which is the next of this answer.
     """
     asked, header = request.params, request.caller.header
     listed = await request.plugin.list_entries(asked, acting_for=header)

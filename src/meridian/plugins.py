@@ -67,12 +67,12 @@ class Loaded:
     lasting: str
 
 
-def look_in(folder: Path) -> None:
-    """Find modules in `folder` too, before any other."""
+def look_in(folder: Path, *, last: bool = False) -> None:
+    """Find modules in `folder` too, before any other; or, where nobody chose the folder, after what is installed (`last`)."""
     home = str(folder)
     _added.add(home)
     if home not in sys.path:
-        sys.path.insert(0, home)
+        sys.path.insert(len(sys.path) if last else 0, home)
     importlib.invalidate_caches()
 
 

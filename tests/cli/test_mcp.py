@@ -59,6 +59,21 @@ async def test_a_client_starts_it_in_any_folder(folder, people, tmp_path_factory
         assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached"]
 
 
+async def test_no_module_of_the_folder_that_a_client_works_on_stands_in_for_an_installed_one(folder, people, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    for name in ("opening_balance", "ofxtools", "psycopg", "sniffio", "yaml"):
+        (elsewhere / f"{name}.py").write_text(f"open({str(elsewhere / 'ran')!r}, 'a').write({name!r})\nfrom missing import x\n")
+    server = StdioServerParameters(
+        command=MERIDIAN,
+        args=["mcp", "balance=opening_balance:pages", "--data", str(folder / "data")],
+        env={**os.environ, "MERIDIAN_TOKEN": people["demo-writer"]["client_token"]},
+        cwd=elsewhere,
+    )
+    async with Client(server) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == []
+    assert not (elsewhere / "ran").exists()
+
+
 def test_a_client_that_discovers_and_then_opens_the_older_way_is_served(folder, people):
     """Claude Code asks `server/discover` and goes on with `initialize`."""
     meta = {

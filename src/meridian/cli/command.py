@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{missing.name} is not installed; {EXTRA}")
     try:
         if given.targets:
-            look_in(Path.cwd())  # so that a plugin beside where the command is typed is found, as by `python -m`
+            # So that a plugin beside where the command is typed is found. A client starts `meridian mcp` in whatever folder it
+            # works on, which may hold anybody's modules under any name.
+            look_in(Path.cwd(), last=True)
         if given.command == "serve":
             return serve.run(given)
         return mcp.run(given)

@@ -8,14 +8,14 @@ from decimal import Decimal
 from importlib.resources import files
 from typing import Any, Literal
 
-import jinja2
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from meridian import records
 from meridian.errors import Problem
+from meridian.pages import Pages
 from meridian.pages.drawing import draw_form
-from meridian.pages.showing import shown
+from meridian.pages.rendering import Kit, Surroundings
 from meridian.records import shape_of
 
 KIT = files("meridian.pages") / "static"
@@ -43,10 +43,7 @@ class Balance:
 
 
 def drawn(pairs: Any = None, **words: Any) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("meridian.pages", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["shown"] = shown
+    environment = Kit(Pages("Kit"), Surroundings()).environment
     form: Any = environment.get_template("meridian/form.html").module
     model = draw_form(
         shape_of(Balance), action="/sent", submit="Record it", pairs=pairs, totals=["positions[].lots[].cost"], **words

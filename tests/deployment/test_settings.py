@@ -21,6 +21,12 @@ def test_settings_are_read_as_any_record_is(tmp_path):
     assert settings.storage_url("operations") == f"sqlite:///{tmp_path}/plugins/operations.db"
 
 
+@pytest.mark.parametrize("data", ["a?b", "?"])
+def test_a_folder_that_a_database_s_url_would_cut_short_is_refused(data):
+    with pytest.raises(DeploymentError, match="settings: data: "):
+        read_settings({"data": data})
+
+
 def test_every_setting_that_did_not_read_is_named():
     with pytest.raises(DeploymentError) as reason:
         read_settings({"port": "http", "call_seconds": "0", "colour": "blue"})

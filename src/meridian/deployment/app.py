@@ -234,7 +234,14 @@ class _Public:
 
     def __init__(self, app: ASGIApp, url: str) -> None:
         said = urlsplit(url)
-        if said.scheme not in ("http", "https") or not said.netloc or said.path.strip("/") or said.query or said.fragment:
+        if (
+            said.scheme not in ("http", "https")
+            or not said.netloc
+            or "@" in said.netloc
+            or said.path.strip("/")
+            or said.query
+            or said.fragment
+        ):
             raise DeploymentError(f"settings: public_url: {url[:60]!r} is no address; write https://desk.example, with no path")
         self._app = app
         self._scheme = said.scheme

@@ -21,7 +21,11 @@ __all__ = ["Settings", "read_settings"]
 class Settings:
     """What an operator may choose of a deployment."""
 
-    data: str = field(default="meridian-data", description="The folder that keeps the deployment's files.", min_length=1)
+    data: str = field(
+        default="meridian-data",
+        description="The folder that keeps the deployment's files; its name has no question mark.",
+        pattern=r"[^?]+",
+    )
     database: str = field(
         default="", description="The database's SQLAlchemy URL; left empty, an SQLite file in the data folder.", secret=True
     )

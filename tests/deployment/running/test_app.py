@@ -279,7 +279,9 @@ async def test_where_people_reach_it_by_another_address_that_is_its_origin(runni
     assert page.headers["set-cookie"].startswith("__Host-meridian-form=")
 
 
-@pytest.mark.parametrize("url", ["desk.example", "ftp://desk.example", "https://desk.example/meridian", "https://"])
+@pytest.mark.parametrize(
+    "url", ["desk.example", "ftp://desk.example", "https://desk.example/meridian", "https://", "https://a@desk.example"]
+)
 def test_a_public_address_is_a_scheme_and_a_host(tmp_path, url):
     with pytest.raises(DeploymentError, match=r"is no address; write https://desk\.example"):
         Deployment([], Settings(data=str(tmp_path), public_url=url))

@@ -17,6 +17,7 @@ from meridian.errors import Problem
 from meridian.pages.drawing import draw_form
 from meridian.pages.editing import edit_rows
 from meridian.pages.form import Dictionary, Form, FormTool, Grid, Group, Input, Look, Mention, Option, Total
+from meridian.pages.rendering import environment
 from meridian.pages.showing import shown
 from meridian.records import read_form, shape_of, write_form
 
@@ -422,14 +423,7 @@ def test_hidden_and_direction_changing_characters_are_shown():
 
 # ── The HTML ───────────────────────────────────────────────────────────────
 
-ENVIRONMENT = jinja2.Environment(
-    loader=jinja2.PackageLoader("meridian.pages", "templates"),
-    autoescape=True,
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-ENVIRONMENT.filters["shown"] = shown
+ENVIRONMENT = environment()
 
 
 def html(form: Form) -> str:

@@ -18,7 +18,7 @@ import zoneinfo
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from meridian.errors import Problem
 from meridian.pages.form import (
@@ -46,12 +46,13 @@ from meridian.pages.typed import (
     NOTHING,
     Pairs,
     Typed,
-    defaults,
     every,
     path_below,
     rows_of,
     rows_typed,
     typed_at,
+    typed_by_default,
+    typed_in,
     values_in,
 )
 from meridian.records import (
@@ -92,6 +93,7 @@ def draw_form(
     *,
     action: str,
     submit: str,
+    start: object = None,
     pairs: Pairs | None = None,
     problems: Sequence[Problem] = (),
     detail: str = "",
@@ -115,9 +117,10 @@ def draw_form(
 ) -> Form:
     """The form of `shape`, whose inputs are named by its paths. A form without a shape is a button.
 
-    `pairs` None draws it from the defaults; else what they say stands in it, and a box they leave out is unticked. `detail` is
-    a refusal's sentence. `spare_rows` blank rows follow those of each outermost list; where there are any, an empty nested list
-    has one. `files` are inputs for uploads: name, label, what to accept, hint.
+    What was typed stands in it, where there are `pairs`, and a box they leave out is unticked; else what the record `start`
+    says, of any class; else the defaults. `detail` is a refusal's sentence. `spare_rows` blank rows follow those of each
+    outermost list; where there are any, an empty nested list has one. `files` are inputs for uploads: name, label, what to
+    accept, hint.
 
     The author's words go by pattern path (`positions[].lots[].cost`): `labels`; `choices` a person picks from, as texts or as
     value and label; `autocomplete` tokens, such as `current-password`; `multiline` texts; `totals` to sum (None: every Decimal
@@ -125,10 +128,12 @@ def draw_form(
     the list or the row that a button was pressed for. `id` tells two forms of one page apart.
     """
     fields = () if shape is None else tuple(each for each in shape.fields if each.name not in without)
-    if pairs is None:
-        typed: Pairs = [] if shape is None else list(defaults(shape))
+    if pairs is not None:
+        typed = typed_at(pairs, {each.name for each in fields})
+    elif start is not None:
+        typed = typed_in(start)
     else:
-        typed = pairs
+        typed = typed_by_default(shape) if shape is not None else NOTHING
     secret = any(_secrets(fields))
     looks = Looks(
         form=id or _slug(action),
@@ -149,7 +154,7 @@ def draw_form(
         several=sum(isinstance(each.kind, Rows) for each in fields) > 1,
     )
     uploads = tuple(drawer.upload(*each) for each in files)
-    parts = drawer.parts(fields, typed_at(typed, {each.name for each in fields}), _Place("", "", ""), must=True)
+    parts = drawer.parts(fields, typed, _Place("", "", "", looks.form), must=True)
     return Form(
         id=looks.form,
         action=action,
@@ -160,7 +165,7 @@ def draw_form(
         problems=tuple(drawer.mention(each) for each in problems),
         detail=detail,
         prepare=prepare,
-        reason=next((value for name, value in typed if name == "prepare.reason"), ""),
+        reason=next((value for name, value in pairs or () if name == "prepare.reason"), ""),
         save=save,
         tool=None if secret else tool,
         multipart=multipart or bool(files),
@@ -193,22 +198,49 @@ def _by_path(problems: Iterable[Problem]) -> dict[str, str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the drawing is: a path, the pattern it is one of, and its words."""
+class _Place(NamedTuple):
+    """Where the drawing is, or how it goes on from there: a path, the pattern it is one of, its words, and its id."""
 
     path: str
     pattern: str
     words: str
+    id: str
 
-    def field(self, name: str, label: str = "") -> _Place:
-        """The field or the key `name` here."""
-        words = f"{self.words}, {inline(label)}" if self.words and label else self.words or label
-        return _Place(path_below(self.path, name), path_below(self.pattern, name), words)
+    def on(self, more: _Place) -> _Place:
+        """What `more` goes on to from here."""
+        return _Place(self.path + more.path, self.pattern + more.pattern, self.words + more.words, self.id + more.id)
+
+    def field(self, name: str, label: str) -> _Place:
+        """The field `name` here."""
+        return self.on(_inside(name, label)) if self.path else _Place(name, name, label, f"{self.id}-{name}")
+
+    def row(self, number: str, words: str) -> _Place:
+        """The row of that number here."""
+        return _Place(f"{self.path}[{number}]", f"{self.pattern}[]", words, f"{self.id}[{number}]")
 
     def key(self, name: str) -> _Place:
         """The entry under the key `name` here."""
-        return _Place(path_below(self.path, name), f"{self.pattern}[]", f"{self.words}, {shown(name)}")
+        path = path_below(self.path, name)
+        return _Place(path, f"{self.pattern}[]", f"{self.words}, {shown(name)}", self.id + id_of(path[len(self.path) :]))
+
+
+def _inside(name: str, label: str) -> _Place:
+    """How the field `name` goes on from the record that it is in."""
+    return _Place(f".{name}", f".{name}", f", {inline(label)}", f".{name}")
+
+
+class _Leaf(NamedTuple):
+    """One thing in a row, inner records laid out flat: a cell of a column, which has a look, or a list or dict under the row.
+
+    `place` goes on from the row's, and so do `steps`. `group` is the label of the inner record it belongs to.
+    """
+
+    cell: Cell
+    place: _Place
+    steps: tuple[str, ...]
+    label: str
+    group: str
+    look: Look | None
 
 
 @dataclass
@@ -224,13 +256,14 @@ class _Drawer:
     several: bool
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
     blanks: dict[str, Blank] = field(default_factory=dict)
+    flattened: dict[tuple[str, str], tuple[tuple[_Leaf, ...], tuple[Column, ...]]] = field(default_factory=dict)
 
-    def met(self, path: str, id: str, words: str) -> str:  # noqa: A002
-        """Remember that `path` is drawn as `id`; its problem, if it has one."""
+    def met(self, at: _Place) -> str:
+        """Remember that something is drawn here; its problem, if it has one."""
         if not self.problems:
             return ""
-        self.places[path] = (id, words)
-        return self.problems.get(path, "")
+        self.places[at.path] = (at.id, at.words)
+        return self.problems.get(at.path, "")
 
     def mention(self, problem: Problem) -> Mention:
         """The line of the summary for `problem`: at its cell, or at the nearest thing around it that is drawn."""
@@ -247,23 +280,22 @@ class _Drawer:
     def parts(self, fields: Iterable[FieldShape], node: Typed, at: _Place, *, must: bool, depth: int = 0) -> tuple[Part, ...]:
         drawn: list[Part] = []
         for each in fields:
-            label = self.looks.label(each, path_below(at.pattern, each.name), each.name)
+            label = self.looks.label(each, f"{at.pattern}.{each.name}" if at.pattern else each.name, each.name)
             drawn.append(self.part(each, node.at(each.name), at.field(each.name, label), label, must=must, depth=depth))
         return tuple(drawn)
 
     def part(self, cell: Cell, node: Typed, at: _Place, label: str, *, must: bool, depth: int) -> Part:
         """What is drawn for one cell of the record; `must` where the browser may be told that a required one is."""
         optional = is_optional(cell)
-        id_ = id_of(self.looks.form, at.path)
         match cell.kind:
             case RecordKind(shape):
-                problem = self.met(at.path, id_, at.words)
+                problem = self.met(at)
                 inner = self.parts(shape.fields, node, at, must=must and not optional, depth=depth)
-                return Group(at.path, id_, label, cell.description, optional, inner, problem)
+                return Group(at.path, at.id, label, cell.description, optional, inner, problem)
             case Rows(item) if not _as_checks(item, node):
                 return self.grid(cell, item, node, at, label, depth)
             case Entries(item):
-                problem = self.met(at.path, id_, at.words)
+                problem = self.met(at)
                 items = []
                 for key, below in node.below.items():
                     if isinstance(key, str):
@@ -271,7 +303,7 @@ class _Drawer:
                         drawn = self.part(item, below, inside, shown(key), must=False, depth=depth)
                         items.append(Item(shown(key), inside.path, drawn))
                 return Dictionary(
-                    at.path, id_, label, cell.description, optional, tuple(items), f"meridian.key.{at.path}", problem
+                    at.path, at.id, label, cell.description, optional, tuple(items), f"meridian.key.{at.path}", problem
                 )
             case _:
                 return self.input(
@@ -305,30 +337,29 @@ class _Drawer:
                 control, value, zone = _moment(value, given.value if given.values else None, self.zone)
             case _:
                 pass
-        id_ = id_of(self.looks.form, at.path)
-        problem = self.met(at.path, id_, at.words)
+        problem = self.met(at)
         if self.problems and look.control == "moment":
-            problem = _both(problem, self.met(f"{at.path}.zone", f"{id_}.zone", f"{at.words}, zone"))
+            problem = _both(problem, self.met(at.field("zone", "zone")))
         if self.problems and control == "checks":
             for each in [path for path in self.problems if path.startswith(f"{at.path}[")]:
-                problem = _both(problem, self.met(each, id_, at.words))
-        return Input(at.path, id_, look, control, at.words, value, ticked, chosen, zone, problem, required)
+                problem = _both(problem, self.met(at._replace(path=each)))
+        return Input(at.path, at.id, look, control, at.words, value, ticked, chosen, zone, problem, required)
 
     def upload(self, name: str, label: str, accept: str = "", hint: str = "") -> Input:
         """An input for a file."""
         look = Look("file", label, hint, width="long", attributes=(("accept", accept),) if accept else ())
-        id_ = id_of(self.looks.form, name)
-        return Input(name, id_, look, "file", label, problem=self.met(name, id_, label))
+        at = _Place(name, name, label, f"{self.looks.form}-{id_of(name)}")
+        return Input(name, at.id, look, "file", label, problem=self.met(at))
 
     # a grid of rows
 
     def grid(self, cell: Cell, item: Cell, node: Typed, at: _Place, label: str, depth: int, *, fresh: bool = False) -> Grid:
         """A list as a table; `fresh` where it is nested and gets a blank row if it has none."""
+        leaves, columns = self.flat(item, at, label)
         pattern = f"{at.pattern}[]"
-        columns = tuple(self.columns(item, pattern, label))
         shell = Grid(
             path=at.path,
-            id=id_of(self.looks.form, at.path),
+            id=at.id,
             label=label,
             hint=cell.description,
             optional=is_optional(cell),
@@ -340,14 +371,14 @@ class _Drawer:
             of=at.words.rpartition(",")[0],
             words=() if depth else tuple(self.words(item, pattern, "")),
         )
-        self.blank(item, shell, at)
-        problem = self.met(at.path, shell.id, at.words)
+        self.blank(leaves, shell, at)
+        problem = self.met(at)
         nodes = rows_typed(node, item)
         first = max(nodes, default=-1) + 1
         spare = self.spare_rows if not depth else int(fresh and not nodes)
         nodes.update(dict.fromkeys(range(first, min(first + spare, LAST_ROW + 1)), NOTHING))
         rows = tuple(
-            self.row(item, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
+            self.row(leaves, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
             for number, below in nodes.items()
         )
         return replace(
@@ -357,9 +388,9 @@ class _Drawer:
             opened=not depth or len(rows) <= FOLDED or any(path.startswith(f"{at.path}[") for path in self.problems),
             totals=tuple(
                 Total(
-                    _below(f"{at.path}[]", column.path),
+                    f"{at.path}[]{column.path and '.'}{column.path}",
                     f"Total {inline(column.look.label)}",
-                    _sum(row.cells[n].value for row in rows),
+                    _sum([row.cells[n].value for row in rows]),
                 )
                 if column.summed
                 else None
@@ -369,58 +400,69 @@ class _Drawer:
             problem=problem,
         )
 
-    def blank(self, item: Cell, grid: Grid, at: _Place) -> None:
+    def blank(self, leaves: Sequence[_Leaf], grid: Grid, at: _Place) -> None:
         """Keep the blank row of a grid, unless one like it was kept. Those around it come first, so that every number of its
         path is a token's."""
         pattern = _TOKEN.sub("[]", at.path)
         if pattern not in self.blanks and _NUMBER.sub("[]", pattern) not in self.blanks:
             nth = at.path.count("[@")
-            row = self.row(item, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
+            row = self.row(leaves, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
             self.blanks[pattern] = Blank(pattern, grid, row)
 
-    def columns(self, item: Cell, pattern: str, label: str, path: str = "", group: str = "") -> Iterator[Column]:
-        """The columns of a row: its one cell, or the fields of its record, those of records inside it among them."""
-        match item.kind:
-            case RecordKind(shape):
-                for each in shape.fields:
-                    below = path_below(pattern, each.name)
-                    own = self.looks.label(each, below, each.name)
-                    inner = f"{group}, {inline(own)}" if group else own
-                    yield from self.columns(
-                        each, below, own, path_below(path, each.name), inner if isinstance(each.kind, RecordKind) else group
-                    )
-            case Rows() | Entries():
-                return
-            case _:
-                summed = isinstance(item.kind, DecimalKind) and (self.totals is None or pattern in self.totals)
-                yield Column(path, self.looks.of(item, pattern, label, in_grid=True), group, summed and not item.secret)
+    def flat(self, item: Cell, at: _Place, label: str) -> tuple[tuple[_Leaf, ...], tuple[Column, ...]]:
+        """What the rows of the list here are made of, and their columns; the same for every list of one pattern."""
+        known = self.flattened.get((at.pattern, label))
+        if known is None:
+            leaves = tuple(self.leaves(item, f"{at.pattern}[]", _Place("", "", "", ""), (), label, ""))
+            columns = tuple(
+                Column(leaf.place.path.removeprefix("."), leaf.look, leaf.group, self.summed(leaf, at))
+                for leaf in leaves
+                if leaf.look is not None
+            )
+            known = self.flattened[at.pattern, label] = leaves, columns
+        return known
 
-    def row(self, item: Cell, grid: Grid, node: Typed, at: _Place, number: str, counted: str, *, fresh: bool) -> Row:
-        record = isinstance(item.kind, RecordKind)
+    def leaves(self, cell: Cell, row: str, at: _Place, steps: tuple[str, ...], label: str, group: str) -> Iterator[_Leaf]:
+        """What stands in the rows of the pattern `row`: the one cell, or the fields of the record, those of records inside it
+        among them."""
+        match cell.kind:
+            case RecordKind(shape):
+                inner = f"{group}, {inline(label)}" if group else label if steps else ""
+                for each in shape.fields:
+                    own = self.looks.label(each, f"{row}{at.pattern}.{each.name}", each.name)
+                    yield from self.leaves(each, row, at.on(_inside(each.name, own)), (*steps, each.name), own, inner)
+            case Rows() | Entries():
+                yield _Leaf(cell, at, steps, label, group, None)
+            case _:
+                look = self.looks.of(cell, row + at.pattern, label, in_grid=True)
+                yield _Leaf(cell, at, steps, label, group, look)
+
+    def summed(self, leaf: _Leaf, at: _Place) -> bool:
+        """Whether the column of a leaf has a total."""
+        asked = self.totals is None or f"{at.pattern}[]{leaf.place.pattern}" in self.totals
+        return asked and isinstance(leaf.cell.kind, DecimalKind) and not leaf.cell.secret
+
+    def row(
+        self, leaves: Sequence[_Leaf], grid: Grid, node: Typed, at: _Place, number: str, counted: str, *, fresh: bool
+    ) -> Row:
+        record = bool(leaves and leaves[0].steps)
         first = "Row" if record and at.words == grid.label and not self.several else f"{at.words} row"
-        here = _Place(f"{at.path}[{number}]", f"{at.pattern}[]", f"{first} {counted}")
-        id_ = f"{id_of(self.looks.form, here.path)}-row"
-        problem = self.met(here.path, id_, here.words) if record else ""
+        here = at.row(number, f"{first} {counted}")
+        problem = self.met(here) if record else ""
         cells: list[Input] = []
         under: list[Part] = []
-        for cell, below, place, label in self.in_row(item, node, here, grid.label):
-            match cell.kind:
+        for leaf in leaves:
+            place, below = here.on(leaf.place), node
+            for step in leaf.steps:
+                below = below.at(step)
+            match leaf.cell.kind:
                 case Rows(inner) if not _as_checks(inner, below):
-                    under.append(self.grid(cell, inner, below, place, label, grid.depth + 1, fresh=fresh))
+                    under.append(self.grid(leaf.cell, inner, below, place, leaf.label, grid.depth + 1, fresh=fresh))
                 case Rows() | Entries():
-                    under.append(self.part(cell, below, place, label, must=False, depth=grid.depth + 1))
-                case _:
-                    cells.append(self.input(cell, grid.columns[len(cells)].look, below, place))
-        return Row(here.path, id_, counted, tuple(cells), tuple(under), problem)
-
-    def in_row(self, item: Cell, node: Typed, at: _Place, label: str) -> Iterator[tuple[Cell, Typed, _Place, str]]:
-        """The cells of a row, in the order of its columns, and the lists and dicts that go under it."""
-        if not isinstance(item.kind, RecordKind):
-            yield item, node, at, label
-            return
-        for each in item.kind.shape.fields:
-            own = self.looks.label(each, path_below(at.pattern, each.name), each.name)
-            yield from self.in_row(each, node.at(each.name), at.field(each.name, own), own)
+                    under.append(self.part(leaf.cell, below, place, leaf.label, must=False, depth=grid.depth + 1))
+                case _ if leaf.look is not None:
+                    cells.append(self.input(leaf.cell, leaf.look, below, place))
+        return Row(here.path, f"{here.id}-row", here.words, counted, tuple(cells), tuple(under), problem)
 
     def focused(self, path: str, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """The rows, with the focus where the button that was pressed leads: the row added, or one beside the row removed."""
@@ -433,7 +475,7 @@ class _Drawer:
         after = [n for n, number in enumerate(numbers) if rest and number >= int(rest[1:-1])]
         n = after[0] if after else len(rows) - 1
         first, *others = rows[n].cells
-        return (*rows[:n], replace(rows[n], cells=(replace(first, focus=True), *others)), *rows[n + 1 :])
+        return (*rows[:n], rows[n]._replace(cells=(first._replace(focus=True), *others)), *rows[n + 1 :])
 
     def words(self, item: Cell, pattern: str, label: str) -> Iterator[tuple[str, str]]:
         """What each column means; those of an inner record or list under its label."""
@@ -511,11 +553,6 @@ def _both(one: str, other: str) -> str:
 
 
 # ── Small answers about rows ───────────────────────────────────────────────
-
-
-def _below(path: str, more: str) -> str:
-    """The path `more` goes on from `path`."""
-    return path if not more else path + more if more.startswith("[") else f"{path}.{more}"
 
 
 def _as_checks(item: Cell, node: Typed) -> bool:

@@ -7,8 +7,8 @@ person sees of a cell can be read, and tested, here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from meridian.pages.showing import by_thousands, inline
 
@@ -78,9 +78,8 @@ class Look:
     tool: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One cell: its name, which is its path, and what stands in it.
+class Input(NamedTuple):
+    """One cell: its name, which is its path, and what stands in it. A form has thousands, so it is a tuple.
 
     `where` names it in words, as in "Row 8, cost". `control` is the look's, or `text` where the browser's own control would
     drop `value`. A checkbox has `ticked`, a set of checks has `chosen`, a moment has its `zone`.
@@ -138,12 +137,13 @@ class Total:
         return by_thousands(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row: `number` as a person counts, an input for each column, and what is nested under it."""
+class Row(NamedTuple):
+    """One row: `where` names it in words, as in "Row 8", and `number` as a person counts; an input for each column, and what is
+    nested under it."""
 
     path: str
     id: str
+    where: str
     number: str
     cells: tuple[Input, ...]
     under: tuple[Part, ...] = ()
@@ -236,6 +236,7 @@ class Form:
     """A form, whole. `parts` stand in the order of the record; `problems` in the order they were found.
 
     `lists` are the suggestions of inputs with many choices, by the id of their datalist. `blanks` has one for each list.
+    `kept` is where the template keeps the rows it drew, for those that are alike (`pages.alike`).
     """
 
     id: str
@@ -253,6 +254,7 @@ class Form:
     multipart: bool = False
     lists: tuple[tuple[str, tuple[Option, ...]], ...] = ()
     blanks: tuple[Blank, ...] = ()
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def heading(self) -> str:

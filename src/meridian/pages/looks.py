@@ -87,8 +87,9 @@ class Looks:
         elif isinstance(cell.kind, Boolean) and not cell.nullable and not pattern.endswith("[]"):
             control = "checkbox"
         elif len(offered) > SELECT:
-            control, attributes = "list", (("list", id_of(self.form, f"{pattern}-choices")), *_OFF)
-            self.lists[id_of(self.form, f"{pattern}-choices")] = offered
+            suggested = f"{self.form}-{id_of(pattern)}-choices"
+            control, attributes = "list", (("list", suggested), *_OFF)
+            self.lists[suggested] = offered
         elif offered and not in_grid and len(offered) <= RADIOS:
             control = "radios"
             options = (_blank(offered, optional, default), *offered) if optional and not default else offered
@@ -126,9 +127,9 @@ class Looks:
         return tuple(Option(each, _choice_words(each)) for each in choices_of(cell))
 
 
-def id_of(form: str, path: str) -> str:
-    """The id of what is drawn for `path` in the form `form`."""
-    return f"{form}-{_UNSAFE.sub(lambda found: f'~{ord(found[0]):x}', path)}"
+def id_of(path: str) -> str:
+    """`path` as it may stand in an id."""
+    return _UNSAFE.sub(lambda found: f"~{ord(found[0]):x}", path)
 
 
 def is_optional(cell: Cell) -> bool:

@@ -19,14 +19,14 @@ import jinja2
 from markupsafe import Markup
 
 from meridian.errors import DeclarationError, Problem
+from meridian.pages.alike import draw_rows
 from meridian.pages.asking import Request
 from meridian.pages.declaring import Declaration, Pages, near
 from meridian.pages.drawing import draw_form
 from meridian.pages.form import FormTool
 from meridian.pages.showing import draw_record, draw_table, shown
-from meridian.records import write_form
 
-__all__ = ["Kit", "Surroundings"]
+__all__ = ["Kit", "Surroundings", "environment"]
 
 LEVEL_NAMES = {"read": "View", "write": "Open", "admin": "Manage"}
 
@@ -57,16 +57,7 @@ class Kit:
     @cached_property
     def environment(self) -> jinja2.Environment:
         """Jinja's environment: the plugin's own folder first, the kit's templates as `meridian/…`."""
-        own = [] if self.pages.templates is None else [jinja2.FileSystemLoader(self.pages.templates)]
-        environment = jinja2.Environment(
-            loader=jinja2.ChoiceLoader([*own, jinja2.PackageLoader("meridian.pages", "templates")]),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["shown"] = shown
-        return environment
+        return environment(self.pages.templates)
 
     def draw(
         self,
@@ -113,6 +104,21 @@ class Kit:
             )
 
 
+def environment(templates: Path | None = None) -> jinja2.Environment:
+    """Jinja's environment: the folder `templates` first, then the kit's own as `meridian/…`."""
+    own = [] if templates is None else [jinja2.FileSystemLoader(templates)]
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([*own, jinja2.PackageLoader("meridian.pages", "templates")]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["shown"] = shown
+    made.globals["draw_rows"] = draw_rows
+    return made
+
+
 @dataclass
 class _Drawing:
     """What one page's template may call."""
@@ -154,9 +160,6 @@ class _Drawing:
         redraw = self.request.redraw if self.request.redraw and self.request.redraw.path == path else None
         if redraw is not None:
             redraw.drawn = True
-            pairs: Sequence[tuple[str, str]] | None = redraw.pairs
-        else:
-            pairs = None if start is None else write_form(start)
         query = f"?{self.request.query}" if self.request.query else ""
         page = again_at or f"{self.request.path}{query}"
         hidden = [] if target.method == "GET" else [("csrf", self.token), ("meridian.page", page)]
@@ -167,7 +170,8 @@ class _Drawing:
             target.shape,
             action=self.request.link(path),
             method="get" if target.method == "GET" else "post",
-            pairs=pairs,
+            start=start,
+            pairs=redraw.pairs if redraw else None,
             problems=redraw.problems if redraw else (),
             detail=redraw.detail if redraw else "",
             submit=submit or target.title,

@@ -1,6 +1,6 @@
-"""What was typed, as a tree: a form's pairs, each put at the path that is its name.
+"""What was typed, as a tree: each text at the path of its cell.
 
-Pairs enter, as a browser sent them or as a record's defaults would be typed; the tree leaves. Nothing is read or refused
+A form's pairs enter, as a browser sent them, or a record, as it would be typed; the tree leaves. Nothing is read or refused
 here, because a form is drawn from what was typed, right or wrong.
 """
 
@@ -13,9 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, TypeAlias
-from uuid import UUID
 
-from meridian.records import EVERY, Boolean, Cell, RecordKind, Rows, Shape, Step, parse_path, print_path
+from meridian.records import EVERY, Cell, Kind, RecordKind, Rows, Shape, Step, parse_path, print_path, shape_of
 from meridian.records import Mapping as Entries
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "NOTHING",
     "Pairs",
     "Typed",
-    "defaults",
     "every",
     "head",
     "path_below",
@@ -32,6 +30,8 @@ __all__ = [
     "rows_typed",
     "text_of",
     "typed_at",
+    "typed_by_default",
+    "typed_in",
     "values_in",
     "walk_to",
 ]
@@ -144,38 +144,48 @@ def every(node: Typed, steps: Sequence[Step]) -> Iterator[Typed]:
             yield from every(each, steps[1:])
 
 
-# ── What a default looks like as it would be typed ─────────────────────────
+# ── What a record looks like as it would be typed ──────────────────────────
 
 
-def _written(cell: Cell, value: object, path: str) -> Iterator[tuple[str, str]]:
-    """The pairs that say `value`, of Python's, at `path`."""
-    match cell.kind, value:
-        case _, None:
-            return
-        case RecordKind(shape), _:
-            for each in shape.fields:
-                yield from _written(each, getattr(value, each.name), path_below(path, each.name))
-        case Rows(item), list() | tuple():
-            for number, row in enumerate(value):
-                yield from _written(item, row, f"{path}[{number}]")
-        case Entries(item), dict():
-            for key, each in value.items():
-                yield from _written(item, each, path_below(path, key))
-        case Boolean(), bool():
-            if value:
-                yield path, "true"
-            elif cell.nullable:
-                yield path, "false"
+def typed_in(record: object) -> Typed:
+    """The tree of `record`, without its secrets."""
+    return _typed(RecordKind(shape_of(type(record))), record)
+
+
+def typed_by_default(shape: Shape[Any]) -> Typed:
+    """The tree of what the fields of `shape` are where nobody says anything, without its secrets."""
+    root = Typed()
+    for each in shape.fields:
+        if not each.required and not each.secret:
+            root.below[each.name] = _typed(each.kind, each.make_default())
+        elif isinstance(each.kind, RecordKind):
+            root.below[each.name] = typed_by_default(each.kind.shape)
+    return root
+
+
+def _typed(kind: Kind, value: Any) -> Typed:
+    node = Typed()
+    match kind:
+        case _ if value is None:
+            pass
+        case RecordKind(shape):
+            node.below = {each.name: _typed(each.kind, getattr(value, each.name)) for each in shape.fields if not each.secret}
+        case Rows(item):
+            node.below = {number: _typed(item.kind, each) for number, each in enumerate(value)}
+        case Entries(item):
+            node.below = {key: _typed(item.kind, each) for key, each in value.items()}
         case _:
-            yield path, text_of(value)
+            node.values.append(text_of(value))
+    return node
 
 
 def text_of(value: object) -> str:
+    """One value as it would be typed; nothing for None."""
     match value:
+        case None:
+            return ""
         case Enum():
             return str(value.value)
-        case str():
-            return value
         case Decimal():
             return format(value, "f")
         case dt.date() | dt.time():
@@ -184,18 +194,5 @@ def text_of(value: object) -> str:
             return json.dumps(value, ensure_ascii=False, indent=2)
         case bool():
             return "true" if value else "false"
-        case UUID() | int():
-            return str(value)
         case _:
-            return ""
-
-
-def defaults(shape: Shape[Any], path: str = "") -> Iterator[tuple[str, str]]:
-    for each in shape.fields:
-        at = path_below(path, each.name)
-        if each.secret:
-            continue
-        if not each.required:
-            yield from _written(each, each.make_default(), at)
-        elif isinstance(each.kind, RecordKind):
-            yield from defaults(each.kind.shape, at)
+            return str(value)

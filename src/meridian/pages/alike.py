@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from html import escape
+from typing import Final, TypeAlias
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from meridian.pages.form import Form, Grid, Input, Row
 
@@ -23,44 +24,50 @@ UnderMacro: TypeAlias = Callable[[Form, Grid, Row], str]
 
 PLAIN: Final = frozenset({"text", "list", "date"})
 """The controls whose value stands in one place and decides nothing else."""
+KEPT: Final = 256
+"""How many kinds of row are kept for one list; what is chosen in a row is a person's to vary."""
+CHOSEN: Final = frozenset({"select", "checkbox", "checks"})
+"""The controls in which one of a few things was chosen; the rows in which the same was are alike."""
 
 
 def draw_rows(form: Form, grid: Grid, rows: Sequence[Row], row: RowMacro, under: UnderMacro) -> Markup:
-    """The HTML of `rows`, each as the macro `row` draws it."""
+    """The HTML of `rows`, each as the macro `row` draws it. What is kept for the rows that are alike is `grid.kept`."""
     drawn: list[str] = []
     first = grid.rows[0] if form.tool is not None and grid.rows and not grid.depth else None
     for each in rows:
-        below = under(form, grid, each) if each.under else ""
         told = each is first
-        kind = None if told else _kind(grid, each)
-        if kind is None:
-            drawn.append(row(form, grid, each, told, below))
-            continue
-        holed = form.kept.get(kind)
-        if holed is None:
-            holed = form.kept[kind] = _with_holes(form, grid, each, row)
-        drawn.append(holed % _filling(grid, each, below))
+        below = under(form, grid, each) if each.under else ""
+        chosen = _chosen(grid, each)
+        holed = grid.kept.get((row, told, chosen))
+        if holed is None and chosen is not None and len(grid.kept) < KEPT:
+            holed = grid.kept[row, told, chosen] = _with_holes(form, grid, each, row, told)
+        drawn.append(row(form, grid, each, told, below) if holed is None else holed % _filling(grid, each, below))
     return Markup("".join(drawn))  # noqa: S704  the kit's own macro, escaped there and in _filling
 
 
-def _kind(grid: Grid, row: Row) -> tuple[Any, ...] | None:
-    """What is alike in every row of a kind: the grid's columns, and what stands in controls that are not plain. None for a row
-    that is drawn by itself."""
+def _chosen(grid: Grid, row: Row) -> tuple[object, ...] | None:
+    """How a row is drawn beside what was typed: its controls, and what was chosen in them. None for a row like no other."""
     if row.problem:
         return None
-    kind: list[Any] = [id(grid.columns), grid.depth, bool(row.under)]
+    chosen: list[object] = []
     for cell, column in zip(row.cells, grid.columns, strict=True):
         if cell.problem or cell.focus or cell.look is not column.look:
             return None
-        kind.append(cell.control if cell.control in PLAIN else (cell.control, cell.value, cell.ticked, cell.chosen, cell.zone))
-    return tuple(kind)
+        if cell.control in CHOSEN:
+            chosen.append((cell.value, cell.ticked, cell.chosen))
+        elif cell.control in PLAIN or not (cell.value or cell.zone):
+            chosen.append(cell.control)
+        else:
+            return None
+    return tuple(chosen)
 
 
 def _hole(name: object) -> str:
-    return f"\ue000{name}\ue001"
+    """A hole, between two characters that no text holds."""
+    return f"\ufdd0{name}\ufdd1"
 
 
-def _with_holes(form: Form, grid: Grid, row: Row, draw: RowMacro) -> str:
+def _with_holes(form: Form, grid: Grid, row: Row, draw: RowMacro, told: bool) -> str:
     """The HTML of `row` with holes, to be filled with `%`."""
     base = row.id.removesuffix("-row")
 
@@ -79,13 +86,13 @@ def _with_holes(form: Form, grid: Grid, row: Row, draw: RowMacro) -> str:
         number=_hole("number"),
         cells=tuple(cell(n, each) for n, each in enumerate(row.cells)),
     )
-    html = draw(form, replace(grid, of=_hole("of")), holed, False, _hole("under"))
-    return str(html).replace("%", "%%").replace("\ue000", "%(").replace("\ue001", ")s")
+    html = draw(form, replace(grid, of=_hole("of")), holed, told, _hole("under"))
+    return str(html).replace("%", "%%").replace("\ufdd0", "%(").replace("\ufdd1", ")s")
 
 
 def _filling(grid: Grid, row: Row, under: str) -> dict[str, str]:
     """What goes into the holes, escaped."""
-    said: dict[str, str] = {str(n): escape(cell.value) for n, cell in enumerate(row.cells)}
+    said = {str(n): escape(cell.value) for n, cell in enumerate(row.cells)}
     said["path"], said["id"] = escape(row.path), escape(row.id.removesuffix("-row"))
     said["where"], said["number"] = escape(row.where), escape(row.number)
     said["of"], said["under"] = escape(grid.of), under

@@ -18,12 +18,11 @@ import zoneinfo
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, TypeAlias
 
 from meridian.errors import Problem
 from meridian.pages.form import (
     Blank,
-    Column,
     Control,
     Dictionary,
     Form,
@@ -39,7 +38,8 @@ from meridian.pages.form import (
     Row,
     Total,
 )
-from meridian.pages.looks import SELECT, Choices, Looks, choices_of, id_of, is_optional
+from meridian.pages.layout import Layout, Leaf, Place, Words, layout_of
+from meridian.pages.looks import SELECT, Looks, choices_of, id_of, is_optional
 from meridian.pages.showing import humanised, inline, shown
 from meridian.pages.typed import (
     LAST_ROW,
@@ -47,7 +47,6 @@ from meridian.pages.typed import (
     Pairs,
     Typed,
     every,
-    path_below,
     rows_of,
     rows_typed,
     typed_at,
@@ -58,7 +57,6 @@ from meridian.pages.typed import (
 from meridian.records import (
     Boolean,
     Cell,
-    DecimalKind,
     FieldShape,
     RecordKind,
     Rows,
@@ -84,6 +82,8 @@ _OFFSET = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _CLOCK = re.compile(r"\d\d:\d\d(:\d\d(\.\d{1,3})?)?")
 _FIGURE = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,100})?")
+Choices: TypeAlias = Mapping[str, Sequence[str] | Sequence[tuple[str, str]]]
+
 _TRUE: Final = frozenset({"on", "true", "1", "yes"})
 _FALSE: Final = frozenset({"off", "false", "0", "no"})
 
@@ -127,36 +127,30 @@ def draw_form(
     column, under itself). `without` names fields that the page draws by hand. `zone` is the person's, an IANA name. `focus` is
     the list or the row that a button was pressed for. `id` tells two forms of one page apart.
     """
-    fields = () if shape is None else tuple(each for each in shape.fields if each.name not in without)
+    words = Words(
+        form=id or _slug(action),
+        reads=method == "get",
+        told=tool is not None,
+        labels=tuple((labels or {}).items()),
+        choices=tuple((path, tuple(_option(each) for each in given)) for path, given in (choices or {}).items()),
+        autocomplete=tuple((autocomplete or {}).items()),
+        multiline=frozenset(multiline),
+        totals=None if totals is None else frozenset(totals),
+        without=frozenset(without),
+        zone=zone,
+    )
+    layout = layout_of(shape, words)
     if pairs is not None:
-        typed = typed_at(pairs, {each.name for each in fields})
+        typed = typed_at(pairs, {each.name for each in layout.fields})
     elif start is not None:
         typed = typed_in(start)
     else:
         typed = typed_by_default(shape) if shape is not None else NOTHING
-    secret = any(_secrets(fields))
-    looks = Looks(
-        form=id or _slug(action),
-        reads=method == "get",
-        tool=tool is not None and not secret,
-        labels=labels or {},
-        choices=choices or {},
-        autocomplete=autocomplete or {},
-        multiline=frozenset(multiline),
-    )
-    drawer = _Drawer(
-        looks=looks,
-        problems=_by_path(problems),
-        spare_rows=spare_rows,
-        totals=None if totals is None else frozenset(totals),
-        zone=zone,
-        focus=focus,
-        several=sum(isinstance(each.kind, Rows) for each in fields) > 1,
-    )
+    drawer = _Drawer(layout, _by_path(problems), spare_rows, focus)
     uploads = tuple(drawer.upload(*each) for each in files)
-    parts = drawer.parts(fields, typed, _Place("", "", "", looks.form), must=True)
+    parts = drawer.parts(layout.fields, typed, Place("", "", "", words.form), must=True)
     return Form(
-        id=looks.form,
+        id=words.form,
         action=action,
         method=method,
         submit=submit,
@@ -167,9 +161,9 @@ def draw_form(
         prepare=prepare,
         reason=next((value for name, value in pairs or () if name == "prepare.reason"), ""),
         save=save,
-        tool=None if secret else tool,
+        tool=None if layout.secret else tool,
         multipart=multipart or bool(files),
-        lists=tuple(looks.lists.items()),
+        lists=tuple(layout.looks.lists.items()),
         blanks=tuple(drawer.blanks.values()),
     )
 
@@ -179,16 +173,8 @@ def _slug(action: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "form"
 
 
-def _secrets(cells: Iterable[Cell]) -> Iterator[bool]:
-    for cell in cells:
-        yield cell.secret
-        match cell.kind:
-            case RecordKind(shape):
-                yield from _secrets(shape.fields)
-            case Rows(item) | Entries(item):
-                yield from _secrets([item])
-            case _:
-                pass
+def _option(choice: str | Sequence[str]) -> Option:
+    return Option(choice, choice) if isinstance(choice, str) else Option(*choice)
 
 
 def _by_path(problems: Iterable[Problem]) -> dict[str, str]:
@@ -198,67 +184,23 @@ def _by_path(problems: Iterable[Problem]) -> dict[str, str]:
     return found
 
 
-class _Place(NamedTuple):
-    """Where the drawing is, or how it goes on from there: a path, the pattern it is one of, its words, and its id."""
-
-    path: str
-    pattern: str
-    words: str
-    id: str
-
-    def on(self, more: _Place) -> _Place:
-        """What `more` goes on to from here."""
-        return _Place(self.path + more.path, self.pattern + more.pattern, self.words + more.words, self.id + more.id)
-
-    def field(self, name: str, label: str) -> _Place:
-        """The field `name` here."""
-        return self.on(_inside(name, label)) if self.path else _Place(name, name, label, f"{self.id}-{name}")
-
-    def row(self, number: str, words: str) -> _Place:
-        """The row of that number here."""
-        return _Place(f"{self.path}[{number}]", f"{self.pattern}[]", words, f"{self.id}[{number}]")
-
-    def key(self, name: str) -> _Place:
-        """The entry under the key `name` here."""
-        path = path_below(self.path, name)
-        return _Place(path, f"{self.pattern}[]", f"{self.words}, {shown(name)}", self.id + id_of(path[len(self.path) :]))
-
-
-def _inside(name: str, label: str) -> _Place:
-    """How the field `name` goes on from the record that it is in."""
-    return _Place(f".{name}", f".{name}", f", {inline(label)}", f".{name}")
-
-
-class _Leaf(NamedTuple):
-    """One thing in a row, inner records laid out flat: a cell of a column, which has a look, or a list or dict under the row.
-
-    `place` goes on from the row's, and so do `steps`. `group` is the label of the inner record it belongs to.
-    """
-
-    cell: Cell
-    place: _Place
-    steps: tuple[str, ...]
-    label: str
-    group: str
-    look: Look | None
-
-
 @dataclass
 class _Drawer:
     """One drawing: what holds for the whole form, and what was met so far."""
 
-    looks: Looks
+    layout: Layout
     problems: dict[str, str]
     spare_rows: int
-    totals: frozenset[str] | None
-    zone: str
     focus: str
-    several: bool
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
     blanks: dict[str, Blank] = field(default_factory=dict)
-    flattened: dict[tuple[str, str], tuple[tuple[_Leaf, ...], tuple[Column, ...]]] = field(default_factory=dict)
 
-    def met(self, at: _Place) -> str:
+    @property
+    def looks(self) -> Looks:
+        """The looks of its fields."""
+        return self.layout.looks
+
+    def met(self, at: Place) -> str:
         """Remember that something is drawn here; its problem, if it has one."""
         if not self.problems:
             return ""
@@ -277,14 +219,14 @@ class _Drawer:
 
     # one field after another
 
-    def parts(self, fields: Iterable[FieldShape], node: Typed, at: _Place, *, must: bool, depth: int = 0) -> tuple[Part, ...]:
+    def parts(self, fields: Iterable[FieldShape], node: Typed, at: Place, *, must: bool, depth: int = 0) -> tuple[Part, ...]:
         drawn: list[Part] = []
         for each in fields:
             label = self.looks.label(each, f"{at.pattern}.{each.name}" if at.pattern else each.name, each.name)
             drawn.append(self.part(each, node.at(each.name), at.field(each.name, label), label, must=must, depth=depth))
         return tuple(drawn)
 
-    def part(self, cell: Cell, node: Typed, at: _Place, label: str, *, must: bool, depth: int) -> Part:
+    def part(self, cell: Cell, node: Typed, at: Place, label: str, *, must: bool, depth: int) -> Part:
         """What is drawn for one cell of the record; `must` where the browser may be told that a required one is."""
         optional = is_optional(cell)
         match cell.kind:
@@ -312,7 +254,7 @@ class _Drawer:
 
     # one input
 
-    def input(self, cell: Cell, look: Look, node: Typed, at: _Place, *, required: bool = False) -> Input:
+    def input(self, cell: Cell, look: Look, node: Typed, at: Place, *, required: bool = False) -> Input:
         """The input of one cell with what was typed there, or blank."""
         control, value, zone, ticked = look.control, node.value, "", False
         chosen: tuple[str, ...] = ()
@@ -334,7 +276,7 @@ class _Drawer:
                 control = "text"
             case "moment":
                 given = node.at("zone")
-                control, value, zone = _moment(value, given.value if given.values else None, self.zone)
+                control, value, zone = _moment(value, given.value if given.values else None, self.layout.words.zone)
             case _:
                 pass
         problem = self.met(at)
@@ -348,37 +290,37 @@ class _Drawer:
     def upload(self, name: str, label: str, accept: str = "", hint: str = "") -> Input:
         """An input for a file."""
         look = Look("file", label, hint, width="long", attributes=(("accept", accept),) if accept else ())
-        at = _Place(name, name, label, f"{self.looks.form}-{id_of(name)}")
+        at = Place(name, name, label, f"{self.looks.form}-{id_of(name)}")
         return Input(name, at.id, look, "file", label, problem=self.met(at))
 
     # a grid of rows
 
-    def grid(self, cell: Cell, item: Cell, node: Typed, at: _Place, label: str, depth: int, *, fresh: bool = False) -> Grid:
+    def grid(self, cell: Cell, item: Cell, node: Typed, at: Place, label: str, depth: int, *, fresh: bool = False) -> Grid:
         """A list as a table; `fresh` where it is nested and gets a blank row if it has none."""
-        leaves, columns = self.flat(item, at, label)
-        pattern = f"{at.pattern}[]"
+        made_of = self.layout.rows(item, at, label)
         shell = Grid(
             path=at.path,
             id=at.id,
             label=label,
             hint=cell.description,
             optional=is_optional(cell),
-            columns=columns,
-            heads=_heads(columns),
+            columns=made_of.columns,
+            heads=made_of.heads,
             rows=(),
             next=0,
             depth=depth,
             of=at.words.rpartition(",")[0],
-            words=() if depth else tuple(self.words(item, pattern, "")),
+            words=() if depth else made_of.words,
+            kept=made_of.kept,
         )
-        self.blank(leaves, shell, at)
+        self.blank(made_of.leaves, shell, at)
         problem = self.met(at)
         nodes = rows_typed(node, item)
         first = max(nodes, default=-1) + 1
         spare = self.spare_rows if not depth else int(fresh and not nodes)
         nodes.update(dict.fromkeys(range(first, min(first + spare, LAST_ROW + 1)), NOTHING))
         rows = tuple(
-            self.row(leaves, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
+            self.row(made_of.leaves, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
             for number, below in nodes.items()
         )
         return replace(
@@ -394,74 +336,46 @@ class _Drawer:
                 )
                 if column.summed
                 else None
-                for n, column in enumerate(columns)
+                for n, column in enumerate(made_of.columns)
             ),
-            sums=() if depth else tuple(self.sums(pattern, node)),
+            sums=() if depth else tuple(self.sums(f"{at.pattern}[]", node)),
             problem=problem,
         )
 
-    def blank(self, leaves: Sequence[_Leaf], grid: Grid, at: _Place) -> None:
-        """Keep the blank row of a grid, unless one like it was kept. Those around it come first, so that every number of its
-        path is a token's."""
+    def blank(self, leaves: Sequence[Leaf], grid: Grid, at: Place) -> None:
+        """Draw the blank row of a grid, and those nested in it, unless one like it was drawn. Those around it come first, so
+        that every number of its path is a token's; where no key is in it either, the layout keeps it."""
         pattern = _TOKEN.sub("[]", at.path)
-        if pattern not in self.blanks and _NUMBER.sub("[]", pattern) not in self.blanks:
+        if pattern in self.blanks or _NUMBER.sub("[]", pattern) in self.blanks:
+            return
+        drawn = self.layout.blanks.get(pattern)
+        if drawn is None:
             nth = at.path.count("[@")
-            row = self.row(leaves, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
-            self.blanks[pattern] = Blank(pattern, grid, row)
+            blank = _Drawer(self.layout, {}, self.spare_rows, "")
+            row = blank.row(leaves, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
+            drawn = {**blank.blanks, pattern: Blank(pattern, grid, row)}
+            if pattern == at.pattern:
+                self.layout.blanks[pattern] = drawn
+        self.blanks.update(drawn)
 
-    def flat(self, item: Cell, at: _Place, label: str) -> tuple[tuple[_Leaf, ...], tuple[Column, ...]]:
-        """What the rows of the list here are made of, and their columns; the same for every list of one pattern."""
-        known = self.flattened.get((at.pattern, label))
-        if known is None:
-            leaves = tuple(self.leaves(item, f"{at.pattern}[]", _Place("", "", "", ""), (), label, ""))
-            columns = tuple(
-                Column(leaf.place.path.removeprefix("."), leaf.look, leaf.group, self.summed(leaf, at))
-                for leaf in leaves
-                if leaf.look is not None
-            )
-            known = self.flattened[at.pattern, label] = leaves, columns
-        return known
-
-    def leaves(self, cell: Cell, row: str, at: _Place, steps: tuple[str, ...], label: str, group: str) -> Iterator[_Leaf]:
-        """What stands in the rows of the pattern `row`: the one cell, or the fields of the record, those of records inside it
-        among them."""
-        match cell.kind:
-            case RecordKind(shape):
-                inner = f"{group}, {inline(label)}" if group else label if steps else ""
-                for each in shape.fields:
-                    own = self.looks.label(each, f"{row}{at.pattern}.{each.name}", each.name)
-                    yield from self.leaves(each, row, at.on(_inside(each.name, own)), (*steps, each.name), own, inner)
-            case Rows() | Entries():
-                yield _Leaf(cell, at, steps, label, group, None)
-            case _:
-                look = self.looks.of(cell, row + at.pattern, label, in_grid=True)
-                yield _Leaf(cell, at, steps, label, group, look)
-
-    def summed(self, leaf: _Leaf, at: _Place) -> bool:
-        """Whether the column of a leaf has a total."""
-        asked = self.totals is None or f"{at.pattern}[]{leaf.place.pattern}" in self.totals
-        return asked and isinstance(leaf.cell.kind, DecimalKind) and not leaf.cell.secret
-
-    def row(
-        self, leaves: Sequence[_Leaf], grid: Grid, node: Typed, at: _Place, number: str, counted: str, *, fresh: bool
-    ) -> Row:
+    def row(self, leaves: Sequence[Leaf], grid: Grid, node: Typed, at: Place, number: str, counted: str, *, fresh: bool) -> Row:
         record = bool(leaves and leaves[0].steps)
-        first = "Row" if record and at.words == grid.label and not self.several else f"{at.words} row"
+        first = "Row" if record and at.words == grid.label and not self.layout.several else f"{at.words} row"
         here = at.row(number, f"{first} {counted}")
         problem = self.met(here) if record else ""
         cells: list[Input] = []
         under: list[Part] = []
         for leaf in leaves:
-            place, below = here.on(leaf.place), node
+            below = node
             for step in leaf.steps:
-                below = below.at(step)
-            match leaf.cell.kind:
-                case Rows(inner) if not _as_checks(inner, below):
-                    under.append(self.grid(leaf.cell, inner, below, place, leaf.label, grid.depth + 1, fresh=fresh))
-                case Rows() | Entries():
-                    under.append(self.part(leaf.cell, below, place, leaf.label, must=False, depth=grid.depth + 1))
-                case _ if leaf.look is not None:
-                    cells.append(self.input(leaf.cell, leaf.look, below, place))
+                below = below.below.get(step, NOTHING)
+            place = here.on(leaf.place)
+            if leaf.look is not None:
+                cells.append(self.input(leaf.cell, leaf.look, below, place))
+            elif isinstance(leaf.cell.kind, Rows) and not _as_checks(leaf.cell.kind.item, below):
+                under.append(self.grid(leaf.cell, leaf.cell.kind.item, below, place, leaf.label, grid.depth + 1, fresh=fresh))
+            else:
+                under.append(self.part(leaf.cell, below, place, leaf.label, must=False, depth=grid.depth + 1))
         return Row(here.path, f"{here.id}-row", here.words, counted, tuple(cells), tuple(under), problem)
 
     def focused(self, path: str, rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -477,23 +391,9 @@ class _Drawer:
         first, *others = rows[n].cells
         return (*rows[:n], rows[n]._replace(cells=(first._replace(focus=True), *others)), *rows[n + 1 :])
 
-    def words(self, item: Cell, pattern: str, label: str) -> Iterator[tuple[str, str]]:
-        """What each column means; those of an inner record or list under its label."""
-        if isinstance(item.kind, RecordKind):
-            for each in item.kind.shape.fields:
-                below = path_below(pattern, each.name)
-                own = self.looks.label(each, below, each.name)
-                yield from self.words(each, below, f"{label}: {inline(own)}" if label else own)
-        elif isinstance(item.kind, Rows | Entries):
-            if item.description:
-                yield label, item.description
-            yield from self.words(item.kind.item, f"{pattern}[]", label)
-        elif item.description and label:
-            yield label, item.description
-
     def sums(self, pattern: str, node: Typed) -> Iterator[Total]:
         """The totals of lists under the rows of `pattern`, which the author asked for."""
-        for total in sorted(self.totals or ()):
+        for total in sorted(self.layout.words.totals or ()):
             if total.startswith(pattern) and "[]" in total[len(pattern) :]:
                 steps = parse_path(total[len(pattern) :].lstrip("."))
                 values = [each.value for row in rows_of(node) for each in every(row, steps)]
@@ -564,22 +464,9 @@ def _as_checks(item: Cell, node: Typed) -> bool:
     return listed == [each for each in values if each in listed]
 
 
-def _heads(columns: tuple[Column, ...]) -> tuple[tuple[str, int], ...]:
-    """The labels over the columns, with how many each spans; none where all have the same one, which tells nothing apart."""
-    if len({column.group for column in columns}) < 2:
-        return ()
-    heads: list[tuple[str, int]] = []
-    for column in columns:
-        if heads and column.group and heads[-1][0] == column.group:
-            heads[-1] = (column.group, heads[-1][1] + 1)
-        else:
-            heads.append((column.group, 1))
-    return tuple(heads)
-
-
 def _sum(values: Iterable[str]) -> str:
     """The exact sum of what was typed; empty where nothing was, and a dash where something is no number."""
-    typed = [each.strip() for each in values if each.strip()]
+    typed = [each for value in values if (each := value.strip())]
     if not typed:
         return ""
     if not all(_FIGURE.fullmatch(each) for each in typed):

@@ -156,7 +156,8 @@ class Grid:
 
     `heads` are the labels over the columns, with how many each spans, and empty where no column belongs to an inner record.
     `words` explains the columns, those of nested lists too, once, at the outermost grid. `totals` has one for each column, or
-    None; `sums` are those of nested lists. `depth` counts from 0; `opened` says whether a nested grid is unfolded.
+    None; `sums` are those of nested lists. `depth` counts from 0; `opened` says whether a nested grid is unfolded. `kept` is
+    where the template keeps the rows it drew, for those that are alike (`pages.alike`).
     """
 
     path: str
@@ -175,6 +176,7 @@ class Grid:
     totals: tuple[Total | None, ...] = ()
     sums: tuple[Total, ...] = ()
     problem: str = ""
+    kept: dict[Any, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -236,7 +238,6 @@ class Form:
     """A form, whole. `parts` stand in the order of the record; `problems` in the order they were found.
 
     `lists` are the suggestions of inputs with many choices, by the id of their datalist. `blanks` has one for each list.
-    `kept` is where the template keeps the rows it drew, for those that are alike (`pages.alike`).
     """
 
     id: str
@@ -254,7 +255,6 @@ class Form:
     multipart: bool = False
     lists: tuple[tuple[str, tuple[Option, ...]], ...] = ()
     blanks: tuple[Blank, ...] = ()
-    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def heading(self) -> str:

@@ -6,9 +6,9 @@ A cell enters, with the pattern path it stands at and the author's words for tha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from meridian.pages.form import Control, Look, Option, Width
 from meridian.pages.showing import humanised
@@ -30,7 +30,7 @@ from meridian.records import (
 )
 from meridian.records import Mapping as Entries
 
-__all__ = ["SELECT", "Choices", "Looks", "choices_of", "id_of", "is_optional"]
+__all__ = ["SELECT", "Looks", "choices_of", "id_of", "is_optional"]
 
 RADIOS: Final = 5
 """Choices up to here are radios, more are a select."""
@@ -41,8 +41,6 @@ LONG_TEXT: Final = 200
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]@-]")
 _OFF: Final = (("autocomplete", "off"), ("spellcheck", "false"))
-
-Choices: TypeAlias = Mapping[str, Sequence[str] | Sequence[tuple[str, str]]]
 
 
 @dataclass
@@ -56,21 +54,23 @@ class Looks:
     reads: bool = False
     tool: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
-    choices: Choices = field(default_factory=dict)
+    choices: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
     autocomplete: Mapping[str, str] = field(default_factory=dict)
     multiline: frozenset[str] = frozenset()
     lists: dict[str, tuple[Option, ...]] = field(default_factory=dict)
-    _kept: dict[tuple[str, str, bool], Look] = field(default_factory=dict)
+    _kept: dict[tuple[str, bool], Look] = field(default_factory=dict)
 
     def label(self, cell: Cell, pattern: str, name: str) -> str:
         """What the field `name` is called: by the author here, by its own title, else by its name."""
         return self.labels.get(pattern) or cell.title or humanised(name)
 
     def of(self, cell: Cell, pattern: str, label: str, *, in_grid: bool) -> Look:
-        """What the input of a field is like; made once for each pattern path, and for each key of a dict."""
-        known = self._kept.get((pattern, label, in_grid))
+        """What the input of a field is like; kept for each pattern path, unless it is labelled by a key that a person wrote."""
+        if pattern.endswith("[]"):
+            return self._new(cell, pattern, label, in_grid)
+        known = self._kept.get((pattern, in_grid))
         if known is None:
-            known = self._kept[pattern, label, in_grid] = self._new(cell, pattern, label, in_grid)
+            known = self._kept[pattern, in_grid] = self._new(cell, pattern, label, in_grid)
         return known
 
     def _new(self, cell: Cell, pattern: str, label: str, in_grid: bool) -> Look:
@@ -119,9 +119,8 @@ class Looks:
 
     def _offered(self, cell: Cell, pattern: str) -> tuple[Option, ...]:
         """What may be chosen: the author's choices, else the field's own; empty where it is no choice."""
-        given = self.choices.get(pattern)
-        if given is not None:
-            return tuple(Option(each, each) if isinstance(each, str) else Option(*each) for each in given)
+        if pattern in self.choices:
+            return self.choices[pattern]
         if isinstance(cell.kind, Boolean):
             return (Option("true", "Yes"), Option("false", "No"))
         return tuple(Option(each, _choice_words(each)) for each in choices_of(cell))

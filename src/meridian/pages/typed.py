@@ -182,12 +182,12 @@ def _typed(kind: Kind, value: Any) -> Typed:
 def text_of(value: object) -> str:
     """One value as it would be typed; nothing for None."""
     match value:
+        case Decimal():
+            return format(value, "f")
         case None:
             return ""
         case Enum():
             return str(value.value)
-        case Decimal():
-            return format(value, "f")
         case dt.date() | dt.time():
             return value.isoformat()
         case dict():

@@ -1,0 +1,227 @@
+"""What every drawing of one form has in common: the looks of its fields, and what the rows of its lists are made of.
+
+A shape and the author's words enter; a `Layout` leaves, which is kept, so that a page drawn a thousand times works it out once.
+Nothing in it is of one person or one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from meridian.pages.form import Blank, Column, Look, Option
+from meridian.pages.looks import Looks, id_of
+from meridian.pages.showing import inline, shown
+from meridian.pages.typed import path_below
+from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape
+from meridian.records import Mapping as Entries
+
+__all__ = ["Layout", "Leaf", "Place", "RowLayout", "Words", "layout_of"]
+
+
+class Words(NamedTuple):
+    """What an author says of a form, as `drawing.draw_form` takes it, in values that can be compared: `form` is its id, `reads`
+    whether it asks a GET, `told` whether a browser's agent is told of it. `totals` None sums every Decimal column."""
+
+    form: str
+    reads: bool
+    told: bool
+    labels: tuple[tuple[str, str], ...]
+    choices: tuple[tuple[str, tuple[Option, ...]], ...]
+    autocomplete: tuple[tuple[str, str], ...]
+    multiline: frozenset[str]
+    totals: frozenset[str] | None
+    without: frozenset[str]
+    zone: str
+
+
+class Place(NamedTuple):
+    """Where the drawing is, or how it goes on from there: a path, the pattern it is one of, its words, and its id."""
+
+    path: str
+    pattern: str
+    words: str
+    id: str
+
+    def on(self, more: Place) -> Place:
+        """What `more` goes on to from here."""
+        return Place(self.path + more.path, self.pattern + more.pattern, self.words + more.words, self.id + more.id)
+
+    def field(self, name: str, label: str) -> Place:
+        """The field `name` here."""
+        return self.on(_inside(name, label)) if self.path else Place(name, name, label, f"{self.id}-{name}")
+
+    def row(self, number: str, words: str) -> Place:
+        """The row of that number here."""
+        return Place(f"{self.path}[{number}]", f"{self.pattern}[]", words, f"{self.id}[{number}]")
+
+    def key(self, name: str) -> Place:
+        """The entry under the key `name` here."""
+        path = path_below(self.path, name)
+        return Place(path, f"{self.pattern}[]", f"{self.words}, {shown(name)}", self.id + id_of(path[len(self.path) :]))
+
+
+def _inside(name: str, label: str) -> Place:
+    """How the field `name` goes on from the record that it is in."""
+    return Place(f".{name}", f".{name}", f", {inline(label)}", f".{name}")
+
+
+class Leaf(NamedTuple):
+    """One thing in a row, inner records laid out flat: a cell of a column, which has a look, or a list or dict under the row.
+
+    `place` goes on from the row's, and so do `steps`. `group` is the label of the inner record it belongs to.
+    """
+
+    cell: Cell
+    place: Place
+    steps: tuple[str, ...]
+    label: str
+    group: str
+    look: Look | None
+
+
+class RowLayout(NamedTuple):
+    """What the rows of one list are made of. `words` explains its columns, those of nested lists too. `kept` is where the
+    template keeps the rows it drew (`pages.alike`)."""
+
+    leaves: tuple[Leaf, ...]
+    columns: tuple[Column, ...]
+    heads: tuple[tuple[str, int], ...]
+    words: tuple[tuple[str, str], ...]
+    kept: dict[Any, str]
+
+
+@dataclass
+class Layout:
+    """The layout of one form. `blanks` keeps the blank rows that were drawn for it, each with those nested in it."""
+
+    shape: Shape[Any] | None
+    words: Words
+    blanks: dict[str, dict[str, Blank]] = field(default_factory=dict)
+    _rows: dict[str, RowLayout] = field(default_factory=dict)
+
+    @cached_property
+    def fields(self) -> tuple[FieldShape, ...]:
+        """The fields that are drawn."""
+        return () if self.shape is None else tuple(each for each in self.shape.fields if each.name not in self.words.without)
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether what a blank cell means is made anew each time, such as today's date."""
+        return any(_is_made_anew(cell) for cell in _within(self.fields))
+
+    @cached_property
+    def secret(self) -> bool:
+        """Whether something in it is never shown."""
+        return any(cell.secret for cell in _within(self.fields))
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether it has more than one list at the outermost."""
+        return sum(isinstance(each.kind, Rows) for each in self.fields) > 1
+
+    @cached_property
+    def looks(self) -> Looks:
+        """The looks of its fields."""
+        words = self.words
+        return Looks(
+            form=words.form,
+            reads=words.reads,
+            tool=words.told and not self.secret,
+            labels=dict(words.labels),
+            choices=dict(words.choices),
+            autocomplete=dict(words.autocomplete),
+            multiline=words.multiline,
+        )
+
+    def rows(self, item: Cell, at: Place, label: str) -> RowLayout:
+        """What the rows of the list here are made of; the same for every list of one pattern. A list in an entry of a dict is
+        labelled by its key, which is a person's, so that it is not kept."""
+        known = self._rows.get(at.pattern)
+        if known is None:
+            leaves = tuple(self._leaves(item, f"{at.pattern}[]", Place("", "", "", ""), (), label, ""))
+            columns = tuple(
+                Column(leaf.place.path.removeprefix("."), leaf.look, leaf.group, self._summed(leaf, at))
+                for leaf in leaves
+                if leaf.look is not None
+            )
+            known = RowLayout(leaves, columns, _heads(columns), tuple(self._words(item, f"{at.pattern}[]", "")), {})
+            if not at.pattern.endswith("[]"):
+                self._rows[at.pattern] = known
+        return known
+
+    def _leaves(self, cell: Cell, row: str, at: Place, steps: tuple[str, ...], label: str, group: str) -> Iterator[Leaf]:
+        """What stands in the rows of the pattern `row`: the one cell, or the fields of the record, those of records inside it
+        among them."""
+        match cell.kind:
+            case RecordKind(shape):
+                inner = f"{group}, {inline(label)}" if group else label if steps else ""
+                for each in shape.fields:
+                    own = self.looks.label(each, f"{row}{at.pattern}.{each.name}", each.name)
+                    yield from self._leaves(each, row, at.on(_inside(each.name, own)), (*steps, each.name), own, inner)
+            case Rows() | Entries():
+                yield Leaf(cell, at, steps, label, group, None)
+            case _:
+                look = self.looks.of(cell, row + at.pattern, label, in_grid=True)
+                yield Leaf(cell, at, steps, label, group, look)
+
+    def _summed(self, leaf: Leaf, at: Place) -> bool:
+        """Whether the column of a leaf has a total."""
+        asked = self.words.totals is None or f"{at.pattern}[]{leaf.place.pattern}" in self.words.totals
+        return asked and isinstance(leaf.cell.kind, DecimalKind) and not leaf.cell.secret
+
+    def _words(self, item: Cell, pattern: str, label: str) -> Iterator[tuple[str, str]]:
+        """What each column means; those of an inner record or list under its label."""
+        if isinstance(item.kind, RecordKind):
+            for each in item.kind.shape.fields:
+                below = path_below(pattern, each.name)
+                own = self.looks.label(each, below, each.name)
+                yield from self._words(each, below, f"{label}: {inline(own)}" if label else own)
+        elif isinstance(item.kind, Rows | Entries):
+            if item.description:
+                yield label, item.description
+            yield from self._words(item.kind.item, f"{pattern}[]", label)
+        elif item.description and label:
+            yield label, item.description
+
+
+def layout_of(shape: Shape[Any] | None, words: Words) -> Layout:
+    """The layout of the form that `shape` draws in these words; kept, unless what a blank cell means is made anew each time."""
+    kept = _kept(shape, words)
+    return Layout(shape, words) if kept.changes else kept
+
+
+_kept = lru_cache(maxsize=256)(Layout)
+
+
+def _is_made_anew(cell: Cell) -> bool:
+    several = isinstance(cell.kind, RecordKind | Rows | Entries | JsonObject)
+    return isinstance(cell, FieldShape) and cell.default_factory is not None and not several
+
+
+def _within(cells: Iterable[Cell]) -> Iterator[Cell]:
+    """The cells, and every one inside them."""
+    for cell in cells:
+        yield cell
+        match cell.kind:
+            case RecordKind(shape):
+                yield from _within(shape.fields)
+            case Rows(item) | Entries(item):
+                yield from _within([item])
+            case _:
+                pass
+
+
+def _heads(columns: tuple[Column, ...]) -> tuple[tuple[str, int], ...]:
+    """The labels over the columns, with how many each spans; none where all have the same one, which tells nothing apart."""
+    if len({column.group for column in columns}) < 2:
+        return ()
+    heads: list[tuple[str, int]] = []
+    for column in columns:
+        if heads and column.group and heads[-1][0] == column.group:
+            heads[-1] = (column.group, heads[-1][1] + 1)
+        else:
+            heads.append((column.group, 1))
+    return tuple(heads)

@@ -6,6 +6,7 @@ served, by who asks. So an `Answer` or a `Page` holds what is to be drawn, and `
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
@@ -14,9 +15,9 @@ from starlette.responses import Response
 
 from meridian.commands import DictionaryEntry, dictionary
 from meridian.errors import DeclarationError, Problem, Refusal
-from meridian.records import pattern_of, write_value
+from meridian.records import pattern_of, write_json
 
-__all__ = ["Answer", "Field", "Made", "Page", "Refusal", "Response", "outcome_of", "refusal_of", "refuse"]
+__all__ = ["Answer", "Field", "Made", "Page", "Refusal", "Response", "came_of", "refusal_of", "refuse", "write_answer"]
 
 Made = Literal["made", "unchanged"]
 """What came of a call that was not refused: something was changed, or nothing was."""
@@ -80,12 +81,21 @@ def refuse(detail: str, *fields: Problem | tuple[str, str], reason: str = "refus
     raise Refusal(detail, [each if isinstance(each, Problem) else Field(*each) for each in fields], reason=reason)
 
 
-def outcome_of(answer: Answer, *, reads: bool) -> dict[str, Any]:
-    """The outcome object of an answer, as JSON values."""
-    said: dict[str, Any] = {"outcome": answer.outcome or ("unchanged" if reads else "made")}
-    if answer.data is not None:
-        said["data"] = dict(answer.data) if isinstance(answer.data, Mapping) else write_value(answer.data, portable=True)
-    return said
+def came_of(answer: Answer, *, reads: bool) -> Made:
+    """What came of the call: what the view said, else what a call of its kind comes to."""
+    return answer.outcome or ("unchanged" if reads else "made")
+
+
+def write_answer(answer: Answer, *, reads: bool) -> bytes:
+    """The outcome object of an answer, as JSON text."""
+    opening = f'{{"outcome":"{came_of(answer, reads=reads)}"'.encode()
+    if answer.data is None:
+        return opening + b"}"
+    if isinstance(answer.data, Mapping):
+        data = json.dumps(dict(answer.data), ensure_ascii=False, separators=(",", ":")).encode()
+    else:
+        data = write_json(answer.data, portable=True)
+    return opening + b',"data":' + data + b"}"
 
 
 def refusal_of(refusal: Refusal) -> dict[str, Any]:

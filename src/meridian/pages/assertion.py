@@ -144,7 +144,7 @@ def read(
         raise TypeError("read() needs the instance's key or the deployment's")
     if not signed:
         raise NotAsserted("the Meridian-Caller header is not signed by this deployment")
-    said = json.loads(_decode(payload))
+    said = json.loads(_decode(payload).decode())
     if said["expires"] < now:
         raise NotAsserted("the Meridian-Caller header has expired")
     known = sets or {}

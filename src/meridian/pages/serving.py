@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import unquote, urlencode
 
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams
@@ -28,7 +28,7 @@ from starlette.types import Receive, Scope, Send
 from meridian.callers import Caller
 from meridian.errors import DeclarationError, Problem, Refusal, Unread
 from meridian.pages import answering, assertion
-from meridian.pages.answering import Answer, Page
+from meridian.pages.answering import Answer, Made, Page
 from meridian.pages.asking import Redraw, Request
 from meridian.pages.assertion import Claims, NotAsserted
 from meridian.pages.bodies import BadBody, Body, Limits, read_body
@@ -276,16 +276,17 @@ class Served:
         return Reading(reading.record, (*blamed, *(each for each in reading.problems if each.path not in paths)))
 
     def _request(self, asked: _Asked) -> Request[Any]:
+        query = QueryParams(asked.query)
         return Request(
             method=asked.method,
             path=asked.path,
             caller=asked.caller,
             plugin=self.plugin,
-            query=QueryParams(asked.query),
+            query=query,
             headers=asked.headers,
             files=ImmutableMultiDict(asked.body.files),
             read_as=asked.reading,
-            pairs=asked.body.pairs or parse_qsl(asked.query, keep_blank_values=True),
+            pairs=asked.body.pairs or query.multi_items(),
             link=self._link(asked.root_path),
         )
 
@@ -315,17 +316,17 @@ class Served:
         declaration = asked.declaration
         if isinstance(given, Answer):
             _check_data(declaration, given)
-            outcome = answering.outcome_of(given, reads=declaration.reads)
             if asked.wants_json:
-                return _carry(given, _json(outcome, given.status_code))
+                return _carry(given, _json(answering.write_answer(given, reads=declaration.reads), given.status_code))
+            came = answering.came_of(given, reads=declaration.reads)
             if given.location is not None:
-                response: Response = RedirectResponse(self._way_on(asked, given.location, outcome), HTTPStatus.SEE_OTHER)
+                response: Response = RedirectResponse(self._way_on(asked, given.location, came), HTTPStatus.SEE_OTHER)
             else:
                 template = given.template or "meridian/answered.html"
-                came = None if declaration.reads else outcome["outcome"]
-                context = {"data": given.data, "outcome": came, **given.context}
+                context = {"data": given.data, "outcome": None if declaration.reads else came, **given.context}
+                outcome = json.loads(answering.write_answer(given, reads=declaration.reads))
                 response = self._html(asked, template, context, status_code=given.status_code, ld_json=outcome)
-            self._vouch(asked, response, outcome["outcome"])
+            self._vouch(asked, response, came)
             return _carry(given, response)
         if asked.by_tool:
             what = "a page of HTML" if isinstance(given, Response) else _kind_of(given)
@@ -343,7 +344,7 @@ class Served:
             "pages.render(template) or a Response"
         )
 
-    def _way_on(self, asked: _Asked, location: str, outcome: Mapping[str, Any]) -> str:
+    def _way_on(self, asked: _Asked, location: str, came: Made) -> str:
         """Where a browser is sent on to. The page there says of itself that it read and changed nothing, so a form that is a
         browser's agent's tool leaves a note with it, which says what came of the act."""
         address = self._link(asked.root_path)(location)
@@ -351,9 +352,7 @@ class Served:
             return address
         caller, tool = asked.claims.caller, asked.declaration.name
         path = address.removeprefix(asked.root_path)
-        said = assertion.note(
-            self._key, caller.subject, caller.level, path, outcome=outcome["outcome"], tool=tool, now=self._clock()
-        )
+        said = assertion.note(self._key, caller.subject, caller.level, path, outcome=came, tool=tool, now=self._clock())
         return f"{address}{'&' if '?' in address else '?'}{urlencode({assertion.NOTE: said})}"
 
     def _hear_note(self, asked: _Asked) -> None:
@@ -522,9 +521,7 @@ _NOWHERE: Final = Declaration(
 def _check_data(declaration: Declaration, answer: Answer) -> None:
     wanted = declaration.answers
     if wanted is not None and not isinstance(answer.data, wanted.record):
-        raise TypeError(
-            f"{declaration}: {declaration.name}() answers {wanted.name}, and its data is {_kind_of(answer.data)}"
-        )
+        raise TypeError(f"{declaration}: {declaration.name}() answers {wanted.name}, and its data is {_kind_of(answer.data)}")
 
 
 def _kind_of(value: object) -> str:
@@ -551,8 +548,8 @@ def _misplaced(asked: _Asked) -> list[Problem]:
     return found
 
 
-def _json(data: Mapping[str, Any], status_code: int) -> Response:
-    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+def _json(said: Mapping[str, Any] | bytes, status_code: int) -> Response:
+    body = said if isinstance(said, bytes) else json.dumps(said, ensure_ascii=False, separators=(",", ":"))
     return Response(body, status_code, media_type="application/json")
 
 

@@ -148,11 +148,9 @@ def read(
     if said["expires"] < now:
         raise NotAsserted("the Meridian-Caller header has expired")
     known = sets or {}
-    wanted = frozenset(
-        each["digest"] for _, *both in said["holdings"].values() for each in both if isinstance(each, dict)
-    ) - set(known)
-    if wanted:
-        raise AccountsWanted(wanted)
+    named = {each["digest"] for _, *both in said["holdings"].values() for each in both if isinstance(each, dict)}
+    if wanted := named - known.keys():
+        raise AccountsWanted(frozenset(wanted))
     caller = Caller(
         subject=said["subject"],
         level=said["level"],

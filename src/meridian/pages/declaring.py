@@ -130,6 +130,12 @@ class Declaration:
         return next((method for method in self.methods if method != "GET"), "GET")
 
     @cached_property
+    def is_async(self) -> bool:
+        """Whether the view is awaited; any other runs in a thread."""
+        call = getattr(self.view, "__call__", None)  # noqa: B004  an object's own, which may be async
+        return inspect.iscoroutinefunction(self.view) or inspect.iscoroutinefunction(call)
+
+    @cached_property
     def tool(self) -> Tool:
         """The tool derived from it."""
         return Tool(

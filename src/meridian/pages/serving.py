@@ -21,7 +21,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote, urlencode
 
 from anyio import CapacityLimiter, to_thread
-from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams
+from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams, UploadFile
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -276,7 +276,7 @@ class Served:
         return Reading(reading.record, (*blamed, *(each for each in reading.problems if each.path not in paths)))
 
     def _request(self, asked: _Asked) -> Request[Any]:
-        query = QueryParams(asked.query)
+        query = QueryParams(asked.query) if asked.query else _NO_QUERY
         return Request(
             method=asked.method,
             path=asked.path,
@@ -284,7 +284,7 @@ class Served:
             plugin=self.plugin,
             query=query,
             headers=asked.headers,
-            files=ImmutableMultiDict(asked.body.files),
+            files=ImmutableMultiDict(asked.body.files) if asked.body.files else _NO_FILES,
             read_as=asked.reading,
             pairs=asked.body.pairs or query.multi_items(),
             link=self._link(asked.root_path),
@@ -304,10 +304,9 @@ class Served:
     async def _run(self, declaration: Declaration, request: Request[Any]) -> object:
         """What the view gives back; one that is not `async` runs in a thread, of which this plugin's views have so many and no
         other plugin's fewer for it. A call that is over waits for no thread."""
-        view = declaration.view
-        if inspect.iscoroutinefunction(view) or inspect.iscoroutinefunction(getattr(view, "__call__", None)):  # noqa: B004
-            return await cast("Any", view(request))
-        given = await to_thread.run_sync(view, request, abandon_on_cancel=True, limiter=self._threads)
+        if declaration.is_async:
+            return await cast("Any", declaration.view(request))
+        given = await to_thread.run_sync(declaration.view, request, abandon_on_cancel=True, limiter=self._threads)
         return await given if inspect.isawaitable(given) else given
 
     # what came of it
@@ -501,6 +500,10 @@ class Served:
         digest = None if record is None else assertion.digest(write_json(record))
         said = assertion.Outcome(outcome, asked.claims.call_id, digest, reason)
         response.headers[assertion.OUTCOME_HEADER] = assertion.write_outcome(said, self._key)
+
+
+_NO_QUERY: Final = QueryParams()
+_NO_FILES: Final[ImmutableMultiDict[str, UploadFile]] = ImmutableMultiDict()
 
 
 class _Nothing(Exception):

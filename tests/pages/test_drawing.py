@@ -393,7 +393,7 @@ def test_a_nested_row_is_added_under_its_own_row():
 
 def test_a_key_is_added_to_a_dict_by_what_was_typed_beside_it():
     typed = [("limits.daily", "1"), ("meridian.key.limits", " per week ")]
-    assert edit_rows(KINDS, typed, add="limits")[2:] == [('limits["per week"]', "")]
+    assert edit_rows(KINDS, typed, add="limits") == [typed[0], ('limits["per week"]', "")]
     assert edit_rows(KINDS, typed, remove="limits.daily") == typed[1:]
 
 

@@ -3,8 +3,9 @@
 import html
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -228,6 +229,113 @@ def test_a_button_of_no_list_leaves_everything_as_it_was(desk: Desk, pressed: di
 def test_prepare_is_refused_in_words_while_no_prepared_changes_are_kept(desk: Desk):
     answered = desk.client.post("/opening/confirm", "write", {"account": "A-1", "prepare": "1"})
     assert (answered.status, answered.shows("This deployment keeps no prepared changes."), desk.made) == (422, True, [])
+
+
+# ── Odd forms, by every way that leads back to them ────────────────────────
+
+
+@dataclass(frozen=True)
+class Leg:
+    at: datetime
+    sure: bool | None = None
+    side: Literal["buy", "sell"] = "buy"
+    country: str = meridian.field(default="C03", choices=[f"C{n:02}" for n in range(30)])
+    fees: list[Decimal] = field(default_factory=list)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Odd:
+    password: str = meridian.field(default="", secret=True)
+    at: datetime | None = None
+    sure: bool | None = None
+    agreed: bool = True
+    levels: list[Literal["read", "write"]] = field(default_factory=list)
+    limits: dict[str, Decimal] = field(default_factory=dict)
+    legs: dict[str, Leg] = field(default_factory=dict)
+    ways: list[Leg] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+ODD = [
+    ("at", "2026-03-01T12:30"),
+    ("at.zone", "Europe/Nowhere"),
+    ("sure", "false"),
+    ("levels", "write"),
+    ('limits["per week"]', "1,5"),
+    ("limits.daily", "2"),
+    ("meridian.key.limits", "monthly"),
+    ("legs.first.at", "noon"),
+    ("legs.first.at.zone", "UTC"),
+    ("legs.first.country", "Elsewhere"),
+    ("legs.first.fees[0]", "x"),
+    ("legs.first.fees[1]", ""),
+    ("legs.first.note", "one"),
+    ("ways[3].at", "2026-03-01T12:30:15"),
+    ("ways[3].at.zone", "UTC"),
+    ("ways[3].sure", "true"),
+    ("ways[3].side", "sell"),
+    ("ways[3].country", "C29"),
+    ("ways[3].fees[7]", "7"),
+    ("ways[3].note", "two & <three>"),
+    ("extra", "{not json"),
+    ("reason", "\ufdd0path\ufdd1 %(path)s @row0@ {{ x }}"),
+]
+
+
+def odd_page(page: str = "odd.html") -> PageClient:
+    pages = meridian.Pages("Desk", templates="templates")
+
+    @pages.page("/odd", levels="write", title="Odd", params=Where, tool=False, why="the form alone")
+    async def odd(request: meridian.Request[Where]) -> meridian.Response:
+        if request.query.get("account") == "fails":
+            raise RuntimeError("the page fails")
+        return pages.render(page, account=request.params.account)
+
+    @pages.route("/odd/send", levels="write", methods=["POST"], params=Odd, name="send", title="Send it")
+    async def send(request: meridian.Request[Odd]) -> meridian.Response:
+        pages.refuse("No.", ("reason", "say more"))
+
+    return PageClient(pages, None)
+
+
+def kept(answered: Answered) -> list[tuple[str, str]]:
+    """What the form that came back would send of what was typed."""
+    names = {name for name, _ in ODD}
+    return [(name, value) for name, value in answered.forms[0].sends().pairs if name in names]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"meridian.add": "ways"}, {"meridian.remove": "ways[9]"}, {"meridian.add": "legs.first.fees"}, {"prepare": "1"}],
+    ids=["sent", "row added", "row removed", "nested row added", "prepared"],
+)
+@pytest.mark.parametrize("where", ["/odd", "/odd?account=A-1", "/odd?account=fails", "/elsewhere"])
+def test_what_was_typed_in_an_odd_form_comes_back_whole(how: dict[str, str], where: str):
+    answered = odd_page().post("/odd/send", "write", [*ODD, *how.items(), ("meridian.page", where)])
+    assert sorted(kept(answered)) == sorted(ODD)
+
+
+@pytest.mark.parametrize("page", ["broken.html", "plain.jinja"], ids=["is broken", "draws no form"])
+def test_a_form_that_its_page_does_not_draw_stands_alone(page: str):
+    answered = odd_page(page).post("/odd/send", "write", ODD)
+    assert (answered.status, answered.shows("Send it"), sorted(kept(answered))) == (422, True, sorted(ODD))
+
+
+def test_a_secret_and_a_file_must_be_given_again_and_the_page_says_so():
+    typed = {"password": "hunter2", "reason": "r"}
+    files = {"statement": ("march.ofx", b"x", "text/plain")}
+    answered = odd_page().post("/odd/send", "write", typed, files=files)
+    assert ("hunter2" in answered.text, answered.shows("Choose march.ofx again: a page cannot keep a file.")) == (False, True)
+    assert answered.shows("Write it again: a secret is not sent back.")
+
+
+def test_of_two_forms_of_one_route_the_one_that_was_sent_is_drawn_again():
+    client = odd_page("twice.html")
+    _, second = client.forms("/odd", "write")
+    answered = second.fill({"reason": "mine"}).submit()
+    assert [form["reason"] for form in answered.forms] == ["", "mine"]
 
 
 # ── Where there is no page, or the page cannot be drawn ────────────────────

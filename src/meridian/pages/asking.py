@@ -47,8 +47,9 @@ class Repeat:
 class Redraw:
     """A form that is drawn again: whose it is, what was typed, and what did not read or was refused.
 
-    `focus` is the list or the row that a button was pressed for, "" where none was. `drawn` becomes True when the drawn form
-    has shown its problems, so that the page need not show them a second time.
+    `focus` is the list or the row that a button was pressed for, "" where none was. `files` are the names of the files that
+    were chosen, by their input's. `drawn` becomes True when the drawn form has shown its problems, so that the page need not
+    show them a second time; `asked` when a form drawn by hand asked for what was typed or for a problem.
     """
 
     path: str
@@ -56,7 +57,14 @@ class Redraw:
     problems: Sequence[Problem] = ()
     detail: str = ""
     focus: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     drawn: bool = False
+    asked: bool = False
+
+    @property
+    def form(self) -> str:
+        """The id that its author gave the form; empty for none."""
+        return next((value for name, value in self.pairs if name == "meridian.form"), "")
 
 
 @dataclass(kw_only=True)
@@ -115,6 +123,8 @@ class Request(Generic[R]):
 
     def typed(self, path: str) -> str:
         """What was typed in the cell at `path`, as it came; empty where nothing was."""
+        if self.redraw is not None:
+            self.redraw.asked = True
         pairs = self.redraw.pairs if self.redraw else self.pairs
         return next((value for name, value in pairs if name == path), "")
 

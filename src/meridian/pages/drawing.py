@@ -70,6 +70,9 @@ __all__ = ["draw_form"]
 FOLDED: Final = 3
 """A nested list with more rows than this is folded."""
 
+KEY: Final = "meridian.key."
+"""What begins the name of the input for a new key of a dict; the dict's path follows."""
+
 ROW_TOKEN: Final = "@row{}@"  # noqa: S105  not a secret
 """What stands for a row's number, by depth, in the blank row that the script copies."""
 NUMBER_TOKEN: Final = "@number{}@"  # noqa: S105
@@ -105,6 +108,7 @@ def draw_form(
     tool: FormTool | None = None,
     multipart: bool = False,
     files: Sequence[Sequence[str]] = (),
+    chosen: Mapping[str, str] | None = None,
     spare_rows: int = 2,
     focus: str = "",
     labels: Mapping[str, str] | None = None,
@@ -120,7 +124,7 @@ def draw_form(
     What was typed stands in it, where there are `pairs`, and a box they leave out is unticked; else what the record `start`
     says, of any class; else the defaults. `detail` is a refusal's sentence. `spare_rows` blank rows follow those of each
     outermost list; where there are any, an empty nested list has one. `files` are inputs for uploads: name, label, what to
-    accept, hint.
+    accept, hint; `chosen` the files that were sent before, by the input's name, which must be chosen again.
 
     The author's words go by pattern path (`positions[].lots[].cost`): `labels`; `choices` a person picks from, as texts or as
     value and label; `autocomplete` tokens, such as `current-password`; `multiline` texts; `totals` to sum (None: every Decimal
@@ -146,8 +150,9 @@ def draw_form(
         typed = typed_in(start)
     else:
         typed = typed_by_default(shape) if shape is not None else NOTHING
-    drawer = _Drawer(layout, _by_path(problems), spare_rows, focus)
-    uploads = tuple(drawer.upload(*each) for each in files)
+    keys = {name: value for name, value in pairs or () if name.startswith(KEY)}
+    drawer = _Drawer(layout, _by_path(problems), spare_rows, focus, keys)
+    uploads = tuple(drawer.upload(*each, chosen=(chosen or {}).get(each[0], "")) for each in files)
     parts = drawer.parts(layout.fields, typed, Place("", "", "", words.form), must=True)
     return Form(
         id=words.form,
@@ -192,6 +197,7 @@ class _Drawer:
     problems: dict[str, str]
     spare_rows: int
     focus: str
+    keys: Mapping[str, str] = field(default_factory=dict)
     places: dict[str, tuple[str, str]] = field(default_factory=dict)
     blanks: dict[str, Blank] = field(default_factory=dict)
 
@@ -244,9 +250,9 @@ class _Drawer:
                         inside = at.key(key)
                         drawn = self.part(item, below, inside, shown(key), must=False, depth=depth)
                         items.append(Item(shown(key), inside.path, drawn))
-                return Dictionary(
-                    at.path, at.id, label, cell.description, optional, tuple(items), f"meridian.key.{at.path}", problem
-                )
+                key = f"{KEY}{at.path}"
+                typed = self.keys.get(key, "")
+                return Dictionary(at.path, at.id, label, cell.description, optional, tuple(items), key, typed, problem)
             case _:
                 return self.input(
                     cell, self.looks.of(cell, at.pattern, label, in_grid=False), node, at, required=must and not optional
@@ -259,10 +265,11 @@ class _Drawer:
         control, value, zone, ticked = look.control, node.value, "", False
         chosen: tuple[str, ...] = ()
         match control:
-            case "text":
-                if "\n" in value:
-                    control = "textarea"
+            case "text" | "list":
+                pass
             case "secret":
+                if value:
+                    look = replace(look, hint=f"{look.hint} Write it again: a secret is not sent back.".lstrip())
                 value = ""
             case "checkbox":
                 ticked, value = any(each.strip().lower() in _TRUE for each in node.values), ""
@@ -279,6 +286,8 @@ class _Drawer:
                 control, value, zone = _moment(value, given.value if given.values else None, self.layout.words.zone)
             case _:
                 pass
+        if "\n" in value and control in {"text", "list"}:
+            control = "textarea"
         problem = self.met(at)
         if self.problems and look.control == "moment":
             problem = _both(problem, self.met(at.field("zone", "zone")))
@@ -287,8 +296,10 @@ class _Drawer:
                 problem = _both(problem, self.met(at._replace(path=each)))
         return Input(at.path, at.id, look, control, at.words, value, ticked, chosen, zone, problem, required)
 
-    def upload(self, name: str, label: str, accept: str = "", hint: str = "") -> Input:
-        """An input for a file."""
+    def upload(self, name: str, label: str, accept: str = "", hint: str = "", *, chosen: str = "") -> Input:
+        """An input for a file; the one that was `chosen` before is named, because no page can fill it in."""
+        if chosen:
+            hint = f"{hint} Choose {shown(chosen[:60])} again: a page cannot keep a file.".lstrip()
         look = Look("file", label, hint, width="long", attributes=(("accept", accept),) if accept else ())
         at = Place(name, name, label, f"{self.looks.form}-{id_of(name)}")
         return Input(name, at.id, look, "file", label, problem=self.met(at))

@@ -36,6 +36,7 @@ def edit_rows(shape: Shape[Any], pairs: Pairs, *, add: str | None = None, remove
     elif isinstance(kind, Entries):
         key = next((value.strip() for name, value in pairs if name == f"meridian.key.{add}"), "")
         if key and key not in node.below:
+            edited = [(name, value) for name, value in edited if name != f"meridian.key.{add}"]
             edited.extend(_blank_cells(kind.item, path_below(add, key)))
     return edited
 

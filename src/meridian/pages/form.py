@@ -200,7 +200,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """A dict as a list of entries. A new one's key is typed in the input `key_name`."""
+    """A dict as a list of entries. A new one's key is typed in the input `key_name`, where `key_typed` stands."""
 
     path: str
     id: str
@@ -209,6 +209,7 @@ class Dictionary:
     optional: bool
     items: tuple[Item, ...]
     key_name: str
+    key_typed: str = ""
     problem: str = ""
 
 

@@ -150,19 +150,26 @@ class _Drawing:
         prepare: bool | None = None,
         save: bool = True,
         again_at: str = "",
+        id: str = "",  # noqa: A002
         **words: Any,
     ) -> Markup:
         """The form of the route at `path`: started from the record `start`, or with what was typed where it is drawn again.
         `files` are inputs for uploads: name, label, and what to accept. `again_at` is the page it is drawn again on, with the
-        query that tells it what to show beside the form, where that is not this one. `words` are the author's own for its
-        cells, as `drawing.draw_form` takes them: `labels`, `choices`, `multiline`, `totals`, `without`, `zone`, `id`."""
+        query that tells it what to show beside the form, where that is not this one. `id` tells two forms of one route apart on
+        a page. `words` are the author's own for its cells, as `drawing.draw_form` takes them: `labels`, `choices`, `multiline`,
+        `totals`, `without`, `zone`."""
         target = self._target(path, method)
-        redraw = self.request.redraw if self.request.redraw and self.request.redraw.path == path else None
+        redraw = self.request.redraw
         if redraw is not None:
-            redraw.drawn = True
+            if (redraw.path, redraw.form) == (path, id):
+                redraw.drawn = True
+            else:
+                redraw = None
         query = f"?{self.request.query}" if self.request.query else ""
         page = again_at or f"{self.request.path}{query}"
         hidden = [] if target.method == "GET" else [("csrf", self.token), ("meridian.page", page)]
+        if id and hidden:
+            hidden.append(("meridian.form", id))
         tool = None
         if target.offered and target.shape is not None:
             tool = FormTool(target.name, target.description, auto_submit=target.reads)
@@ -175,6 +182,7 @@ class _Drawing:
             problems=redraw.problems if redraw else (),
             detail=redraw.detail if redraw else "",
             submit=submit or target.title,
+            id=id,
             hidden=hidden,
             spare_rows=0 if redraw else 2,
             focus=redraw.focus if redraw else "",
@@ -182,6 +190,7 @@ class _Drawing:
             save=save,
             tool=tool,
             files=files,
+            chosen=redraw.files if redraw else None,
             **words,
         )
         module: Any = self.kit.environment.get_template("meridian/form.html").module
@@ -196,7 +205,10 @@ class _Drawing:
 
     def problem(self, path: str) -> str:
         """Why the cell at `path` did not read; empty where it did."""
-        problems: Sequence[Problem] = self.request.redraw.problems if self.request.redraw else ()
+        redraw = self.request.redraw
+        problems: Sequence[Problem] = redraw.problems if redraw else ()
+        if redraw is not None:
+            redraw.asked = True
         return next((each.message for each in problems if each.path == path), "")
 
     def table(self, rows: Sequence[object], **words: Any) -> Markup:

@@ -37,6 +37,8 @@ from meridian.pages.editing import edit_rows
 from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool, serves
 from meridian.pages.refusing import tell
 from meridian.pages.rendering import Kit, Surroundings
+from meridian.pages.showing import humanised
+from meridian.pages.typed import Pairs
 from meridian.records import Reading, as_sent, parse_path, read_form, read_json, read_query, write_json
 
 __all__ = ["Served"]
@@ -45,6 +47,7 @@ log = logging.getLogger("meridian.pages")
 
 FAILED: Final = "The plugin failed, and nobody can say here whether anything was changed. It was written to the log."
 _THREADS: Final = 40
+NO_PAGE: Final = "The form stands on no page here, so that no row can be added or removed. Go back, and send it whole."
 NOT_YET: Final = "This deployment keeps no prepared changes. Nothing was changed; send the form by its own button."
 
 
@@ -252,10 +255,13 @@ class Served:
         add, remove = body.value("meridian.add"), body.value("meridian.remove")
         if shape is not None and (add or remove):
             pairs = edit_rows(shape, body.pairs, add=add or None, remove=remove or None)
-            again = await self._page_again(asked, Redraw(asked.path, pairs, focus=add or remove), HTTPStatus.OK, None)
-            return again or self._words(asked, HTTPStatus.UNPROCESSABLE_ENTITY, "no_page", "The form stands on no page here.")
+            redraw = _again(asked, pairs, focus=add or remove)
+            return await self._page_again(asked, redraw, HTTPStatus.OK, None) or self._words(
+                asked, HTTPStatus.UNPROCESSABLE_ENTITY, "no_page", NO_PAGE
+            )
         if any(name == "prepare" for name, _ in body.pairs):
-            return self._words(asked, HTTPStatus.UNPROCESSABLE_ENTITY, "not_prepared", NOT_YET)
+            refusal = Refusal(NOT_YET, reason="not_prepared")
+            return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, (), refusal)
         return None
 
     def _read(self, asked: _Asked) -> Reading[Any] | None:
@@ -385,7 +391,7 @@ class Served:
         else:
             if refusal is not None and asked.reading is not None and not asked.reading.problems and asked.declaration.shape:
                 problems = as_sent(asked.declaration.shape, asked.body.pairs, problems)
-            redraw = Redraw(asked.path, asked.body.pairs, tuple(problems), detail)
+            redraw = _again(asked, asked.body.pairs, problems, detail)
             response = await self._page_again(asked, redraw, status_code, outcome) or self._words(
                 asked, status_code, reason, outcome["detail"], problems
             )
@@ -404,7 +410,7 @@ class Served:
         return self._html(
             asked,
             "meridian/ask.html",
-            {},
+            {"asked": asked.path, "by": "GET", "files": ()},
             status_code=status_code if problems else HTTPStatus.OK,
             request=request,
             ld_json=outcome if problems else None,
@@ -414,7 +420,8 @@ class Served:
     async def _page_again(
         self, asked: _Asked, redraw: Redraw, status_code: int, outcome: Mapping[str, Any] | None
     ) -> Response | None:
-        """The page a form stands on, as by GET, with the form as it was sent; None where there is no page to draw it."""
+        """The page a form stands on, as by GET, with the form as it was sent; the form alone where that page cannot draw it, so
+        that nothing typed is lost; None where there is no such page."""
         page = self.pages.page_of(asked.declaration)
         if page is None or not serves(page, asked.claims.caller):
             return None
@@ -430,26 +437,25 @@ class Served:
         again.reading = None if page.shape is None else read_query(page.shape, again.query.encode("utf-8", "replace"))
         request = self._request(again)
         request.redraw = redraw
+
+        def draw(template: str, context: Mapping[str, Any]) -> Response:
+            error = outcome is not None
+            return self._html(again, template, context, status_code=status_code, request=request, ld_json=outcome, error=error)
+
         try:
             given = await self._run(page, request)
             if isinstance(given, Page | Answer) and given.template:
                 context = given.context if isinstance(given, Page) else {"data": given.data, **given.context}
-                return self._html(
-                    again,
-                    given.template,
-                    context,
-                    status_code=status_code,
-                    request=request,
-                    ld_json=outcome,
-                    error=outcome is not None,
-                )
+                response = draw(given.template, context)
+                if redraw.drawn or redraw.asked:
+                    return response
         except (Refusal, Unread):
-            return None
+            pass
         except Exception:
-            log.exception(
-                "%s: %s failed, and so the form sent to %s was not drawn again", self.instance, page, asked.declaration
-            )
-        return None
+            log.exception("%s: %s failed, and so the form sent to %s stands alone", self.instance, page, asked.declaration)
+        again.declaration = asked.declaration
+        files = [(name, humanised(name)) for name in redraw.files]
+        return draw("meridian/ask.html", {"asked": asked.path, "by": asked.method, "files": files})
 
     def _html(
         self,
@@ -533,6 +539,12 @@ def _kind_of(value: object) -> str:
         return "None"
     kind = type(value).__name__
     return f"an {kind}" if kind[0] in "AEIOaeio" else f"a {kind}"
+
+
+def _again(asked: _Asked, pairs: Pairs, problems: Sequence[Problem] = (), detail: str = "", focus: str = "") -> Redraw:
+    """What a form is drawn again from."""
+    files = {name: upload.filename or "the file" for name, upload in asked.body.files}
+    return Redraw(asked.path, pairs, tuple(problems), detail, focus, files)
 
 
 def _misplaced(asked: _Asked) -> list[Problem]:

@@ -83,6 +83,10 @@ class RouteOptions(ToolOptions, total=False):
     """The largest body taken; else the plugin's."""
 
 
+def _no_view(request: Request[Any]) -> Response:
+    raise DeclarationError(f"{request.path}: no view was decorated")
+
+
 @dataclass(frozen=True)
 class Declaration:
     """One page, route or stand-in tool, as declared: all that guard, form, tool and documentation need to know of it.
@@ -93,25 +97,25 @@ class Declaration:
 
     kind: Literal["page", "route", "tool"]
     path: str
-    methods: tuple[str, ...]
-    levels: tuple[Level, ...]
-    roles: tuple[Role, ...]
-    shape: Shape[Any] | None
-    answers: Shape[Any] | None
-    name: str
-    title: str
-    description: str
-    reads: bool
-    offered: bool
-    why: str
-    checked_by: str | None
-    accounts: tuple[str, ...]
-    made_on: str | None
-    destructive: bool
-    idempotent: bool
-    open_world: bool
-    max_body_bytes: int | None
-    view: View
+    methods: tuple[str, ...] = ()
+    levels: tuple[Level, ...] = ()
+    roles: tuple[Role, ...] = ()
+    shape: Shape[Any] | None = None
+    answers: Shape[Any] | None = None
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    reads: bool = True
+    offered: bool = False
+    why: str = ""
+    checked_by: str | None = None
+    accounts: tuple[str, ...] = ()
+    made_on: str | None = None
+    destructive: bool = False
+    idempotent: bool = True
+    open_world: bool = False
+    max_body_bytes: int | None = None
+    view: View = _no_view
 
     def __str__(self) -> str:
         return f"{'/'.join(self.methods)} {self.path}"
@@ -356,9 +360,7 @@ def _declaration(
     options: dict[str, Any],
 ) -> Declaration:
     where = f"{'/'.join(methods) if not isinstance(methods, str) else methods} {path}".strip()
-    known = (RouteOptions if kind != "tool" else ToolOptions).__annotations__ | (
-        ToolOptions.__annotations__ if kind != "tool" else {}
-    )
+    known = (ToolOptions if kind == "tool" else RouteOptions).__annotations__
     for option in options:
         if option not in known:
             taken = [*known, "levels", "params", *{"page": (), "route": ("methods",), "tool": ("replaces", "method")}[kind]]
@@ -383,7 +385,7 @@ def _declaration(
         _refuse_a_lost_tool(where, options)
     if reads:
         _act_only(where, options)
-    accounts = _paths(where, shape, options.get("accounts", ()))
+    as_said = ("name", "title", "description", "checked_by", "made_on", "open_world", "max_body_bytes")
     return Declaration(
         kind=kind,
         path=path,
@@ -392,20 +394,13 @@ def _declaration(
         roles=_roles(where, pages.roles, options.get("roles"), kind),
         shape=shape,
         answers=_shape(where, "answers", options["answers"]) if options.get("answers") is not None else None,
-        name=options.get("name", ""),
-        title=options.get("title", ""),
-        description=options.get("description", ""),
         reads=reads,
         offered=bool(offered),
         why=why,
-        checked_by=options.get("checked_by"),
-        accounts=accounts,
-        made_on=options.get("made_on"),
+        accounts=_paths(where, shape, options.get("accounts", ())),
         destructive=not reads and options.get("destructive", True),
         idempotent=reads or options.get("idempotent", False),
-        open_world=options.get("open_world", False),
-        max_body_bytes=options.get("max_body_bytes"),
-        view=_no_view,
+        **{option: options[option] for option in as_said if option in options},
     )
 
 
@@ -712,7 +707,3 @@ def _beside(templates: str | Path, frame: Any) -> Path:
     if not folder.is_absolute() and caller is not None:
         folder = Path(caller.f_globals.get("__file__", "")).parent / folder
     return folder
-
-
-def _no_view(request: Request[Any]) -> Response:
-    raise DeclarationError(f"{request.path}: no view was decorated")

@@ -1,10 +1,12 @@
 """The form a shape draws: first as a model, then as the HTML a browser is given."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime, time
 from decimal import Decimal
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any, Literal
 from uuid import UUID
@@ -14,6 +16,7 @@ import pytest
 
 from meridian import records
 from meridian.errors import Problem
+from meridian.pages.alike import draw_rows
 from meridian.pages.drawing import draw_form
 from meridian.pages.editing import edit_rows
 from meridian.pages.form import Dictionary, Form, FormTool, Grid, Group, Input, Look, Mention, Option, Total
@@ -599,3 +602,80 @@ def test_a_page_says_error_in_its_title_and_shows_problems_no_form_has_shown():
     assert [tag for tag, _ in page.all if tag in {"header", "nav", "main", "aside"}] == ["header", "nav", "main"]
     assert page.of("a")[0]["href"] == "#main"
     assert [attrs for _, attrs in page.all if "style" in attrs or any(name.startswith("on") for name in attrs)] == []
+
+
+# ── Rows that are alike ────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Leg:
+    quantity: Decimal
+    side: Literal["buy", "sell"] = "buy"
+    sure: bool | None = None
+    agreed: bool = False
+    at: datetime | None = None
+    clock: time | None = None
+    country: str | None = records.field(default=None, choices=[f"C{n:02}" for n in range(30)])
+    note: str = ""
+    fees: list[Decimal] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Trip:
+    legs: list[Leg] = field(default_factory=list)
+
+
+VARIED = [
+    ("legs[0].quantity", "1"),
+    ("legs[1].quantity", "<b>&\"'"),
+    ("legs[2].side", "sell"),
+    ("legs[3].side", "lend"),
+    ("legs[4].sure", "false"),
+    ("legs[4].agreed", "1"),
+    ("legs[5].at", "2026-03-01T12:30"),
+    ("legs[5].at.zone", "%(path)s"),
+    ("legs[6].clock", "12:30:15"),
+    ("legs[7].country", "100 %"),
+    ("legs[8].note", "\ufdd0path\ufdd1"),
+    ("legs[9].note", "two\nlines \ufdd0no\ufdd1"),
+    ("legs[10].fees[0]", "1"),
+    ("legs[10].fees[4]", "2"),
+    ("legs[11].quantity", "@row0@"),
+    ("legs[11].fees[0]", "many"),
+    ("legs[12].quantity", "many"),
+]
+
+
+@pytest.mark.parametrize("tool", [None, FormTool("trip", "A trip.")])
+def test_a_row_drawn_from_one_like_it_is_what_the_macro_draws(tool: FormTool | None):
+    wrong = [Problem("legs[12].quantity", "no number"), Problem("legs[11].fees[0]", "no number")]
+    form = drawn(shape_of(Trip), VARIED, problems=wrong, tool=tool, focus="legs")
+    module: Any = ENVIRONMENT.get_template("meridian/form.html").module
+
+    def each_by_itself(grid: Grid) -> list[str]:
+        first = grid.rows[0] if tool and not grid.depth else None
+        return [str(module.row(form, grid, row, row is first, module.under(form, grid, row))) for row in grid.rows]
+
+    legs = form.part("legs")
+    assert isinstance(legs, Grid)
+    for grid in (legs, legs.rows[10].under[0], legs.rows[11].under[0]):
+        assert isinstance(grid, Grid)
+        one_by_one = [str(draw_rows(form, grid, [row], module.row, module.under)) for row in grid.rows]
+        assert [unescape(row) for row in one_by_one] == [unescape(row) for row in each_by_itself(grid)]
+
+
+def test_nothing_that_a_person_wrote_is_kept_for_the_next():
+    before = html(drawn(shape_of(Trip)))
+    html(drawn(shape_of(Trip), VARIED, problems=[Problem("legs[2].side", "no")], focus="legs[@row0@].fees"))
+    assert html(drawn(shape_of(Trip))) == before
+
+
+def test_a_default_that_is_made_anew_is_drawn_anew():
+    numbers = itertools.count()
+
+    @dataclass(frozen=True)
+    class Numbered:
+        name: str = field(default_factory=lambda: f"n{next(numbers)}")
+
+    first, second = (inputs(drawn(shape_of(Numbered), [("name", "")]))["name"].look.default for _ in range(2))
+    assert first != second

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from meridian.pages.form import Blank, Column, Look, Option
 from meridian.pages.looks import Looks, id_of
-from meridian.pages.showing import inline, shown
+from meridian.pages.showing import heads_over, inline, shown
 from meridian.pages.typed import path_below
 from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape
 from meridian.records import Mapping as Entries
@@ -147,7 +147,13 @@ class Layout:
                 for leaf in leaves
                 if leaf.look is not None
             )
-            known = RowLayout(leaves, columns, _heads(columns), tuple(self._words(item, f"{at.pattern}[]", "")), {})
+            known = RowLayout(
+                leaves,
+                columns,
+                heads_over(columns),
+                tuple(self._words(item, f"{at.pattern}[]", "")),
+                {},
+            )
             if not at.pattern.endswith("[]"):
                 self._rows[at.pattern] = known
         return known
@@ -212,16 +218,3 @@ def _within(cells: Iterable[Cell]) -> Iterator[Cell]:
                 yield from _within([item])
             case _:
                 pass
-
-
-def _heads(columns: tuple[Column, ...]) -> tuple[tuple[str, int], ...]:
-    """The labels over the columns, with how many each spans; none where all have the same one, which tells nothing apart."""
-    if len({column.group for column in columns}) < 2:
-        return ()
-    heads: list[tuple[str, int]] = []
-    for column in columns:
-        if heads and column.group and heads[-1][0] == column.group:
-            heads[-1] = (column.group, heads[-1][1] + 1)
-        else:
-            heads.append((column.group, 1))
-    return tuple(heads)

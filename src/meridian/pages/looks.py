@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from meridian.pages.form import Control, Look, Option, Width
-from meridian.pages.showing import humanised
+from meridian.pages.showing import choice_words, humanised
 from meridian.pages.typed import text_of
 from meridian.records import (
     Boolean,
@@ -123,7 +123,7 @@ class Looks:
             return self.choices[pattern]
         if isinstance(cell.kind, Boolean):
             return (Option("true", "Yes"), Option("false", "No"))
-        return tuple(Option(each, _choice_words(each)) for each in choices_of(cell))
+        return tuple(Option(each, choice_words(each)) for each in choices_of(cell))
 
 
 def id_of(path: str) -> str:
@@ -151,11 +151,6 @@ def _default_of(cell: Cell) -> str:
     ):
         return ""
     return text_of(cell.make_default())
-
-
-def _choice_words(value: str) -> str:
-    """A choice as a person reads it: `in_kind` is "In kind", `CUSIP` stays."""
-    return humanised(value) if re.fullmatch(r"[a-z][a-z0-9_]*", value) else value
 
 
 def _blank(offered: tuple[Option, ...], optional: bool, default: str) -> Option:

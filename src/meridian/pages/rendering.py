@@ -24,6 +24,7 @@ from meridian.pages.asking import Request
 from meridian.pages.declaring import Declaration, Pages, near
 from meridian.pages.drawing import draw_form
 from meridian.pages.form import FormTool
+from meridian.pages.guarding import serves
 from meridian.pages.showing import draw_record, draw_table, shown
 
 __all__ = ["Kit", "Surroundings", "environment"]
@@ -134,9 +135,7 @@ class _Drawing:
         return [
             (each.title, self.request.link(each.path), each.path == here)
             for each in self.kit.pages.declared
-            if each.kind == "page"
-            and caller.level in each.levels
-            and any(caller.level_for(r) in each.levels for r in each.roles)
+            if each.kind == "page" and serves(each, caller)
         ]
 
     def form(

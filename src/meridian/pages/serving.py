@@ -26,7 +26,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from meridian.callers import Caller
-from meridian.errors import DeclarationError, Problem, Refusal, Unread
+from meridian.errors import Problem, Refusal, Unread
 from meridian.pages import answering, assertion
 from meridian.pages.answering import Answer, Made, Page
 from meridian.pages.asking import Redraw, Request
@@ -71,6 +71,11 @@ class _Asked:
     def caller(self) -> Caller:
         """The caller, as this route meets them."""
         return self.claims.caller.on(self.declaration.roles)
+
+    @property
+    def declared(self) -> Declaration | None:
+        """What is asked; None where nothing declared was found for it."""
+        return None if self.declaration is _NOWHERE else self.declaration
 
     @property
     def by_tool(self) -> bool:
@@ -470,18 +475,17 @@ class Served:
     ) -> Response:
         caller = asked.claims.caller
         token = assertion.form_token(self._key, caller.subject, self.instance, caller.level)
-        declaration = None if asked.declaration is _NOWHERE else asked.declaration
         if asked.led_here is not None:
             ld_json = {**asked.led_here, **({} if ld_json is None else {"page": ld_json})}
         html = self.kit.draw(
-            template, request or self._request(asked), declaration, token, context, ld_json=ld_json, error=error
+            template, request or self._request(asked), asked.declared, token, context, ld_json=ld_json, error=error
         )
         return Response(html.encode("utf-8", "replace"), status_code, media_type="text/html")
 
     def _words(self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()) -> Response:
         told = tell(
             self.pages,
-            None if asked.declaration is _NOWHERE else asked.declaration,
+            asked.declared,
             asked.claims.caller,
             status_code=status_code,
             reason=reason,
@@ -518,13 +522,7 @@ class _Nothing(Exception):
         super().__init__(detail)
 
 
-def _nowhere(request: Request[Any]) -> Response:
-    raise DeclarationError(f"{request.path} is not declared")
-
-
-_NOWHERE: Final = Declaration(
-    "route", "", (), (), (), None, None, "", "", "", True, False, "", None, (), None, False, True, False, None, _nowhere
-)  # fmt: skip
+_NOWHERE: Final = Declaration("route", "")
 
 
 def _check_data(declaration: Declaration, answer: Answer) -> None:

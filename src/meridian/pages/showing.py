@@ -15,7 +15,7 @@ import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from meridian.records import (
     Boolean,
@@ -44,8 +44,10 @@ __all__ = [
     "Shown",
     "Table",
     "by_thousands",
+    "choice_words",
     "draw_record",
     "draw_table",
+    "heads_over",
     "humanised",
     "inline",
     "shown",
@@ -92,6 +94,11 @@ def humanised(name: str) -> str:
     words = name.replace("_", " ").split()
     said = " ".join("ID" if word == "id" else "IDs" if word == "ids" else word for word in words)
     return said[:1].upper() + said[1:] if said else name
+
+
+def choice_words(value: str) -> str:
+    """A choice as a person reads it: `in_kind` is "In kind", `CUSIP` stays."""
+    return humanised(value) if re.fullmatch(r"[a-z][a-z0-9_]*", value) else shown(value)
 
 
 def inline(label: str) -> str:
@@ -298,7 +305,7 @@ class _Teller:
             Heading(label, isinstance(cell.kind, DecimalKind | Integer), group, cell.description)
             for _, cell, label, group in single
         )
-        return _beside(Table(caption, heads, _in_line(heads, lines), _groups(heads)))
+        return _beside(Table(caption, heads, _in_line(heads, lines), heads_over(heads)))
 
     def columns(self, shape: Shape[Any], path: str, at: str = "", group: str = "") -> Iterator[tuple[str, Cell, str, str]]:
         """The path, cell, label and group of each column, inner records laid out flat."""
@@ -337,7 +344,7 @@ class _Teller:
                 return Shown("code", str(value))
             case Choice():
                 text = str(value.value if isinstance(value, Enum) else value)
-                return Shown("text", humanised(text) if re.fullmatch(r"[a-z][a-z0-9_]*", text) else shown(text))
+                return Shown("text", choice_words(text))
             case JsonObject():
                 return Shown("json", shown(json.dumps(value, ensure_ascii=False, indent=2)))
             case Rows(item):
@@ -405,7 +412,7 @@ def _beside(table: Table) -> Table:
         replace(line, under=(), beside=tuple(next(told).cells for _ in each.lines))
         for line, each in zip(table.lines, inner, strict=True)
     ]
-    return replace(table, columns=heads, lines=tuple(lines), heads=_groups(heads), inner=len(columns))
+    return replace(table, columns=heads, lines=tuple(lines), heads=heads_over(heads), inner=len(columns))
 
 
 def _bare(cells: tuple[Shown, ...]) -> tuple[Shown, ...]:
@@ -422,15 +429,25 @@ def _reach(record: Any, path: str) -> Any:
     return record
 
 
-def _groups(columns: tuple[Heading, ...]) -> tuple[tuple[str, int], ...]:
-    if len({column.group for column in columns}) < 2:
+class Headed(Protocol):
+    """A column, which may belong to a group."""
+
+    @property
+    def group(self) -> str: ...
+
+
+def heads_over(columns: Iterable[Headed]) -> tuple[tuple[str, int], ...]:
+    """The labels over columns, with how many each spans, and empty over those that belong to none; no label where all have the
+    same one, which tells nothing apart."""
+    groups = [column.group for column in columns]
+    if len(set(groups)) < 2:
         return ()
     heads: list[tuple[str, int]] = []
-    for column in columns:
-        if heads and column.group and heads[-1][0] == column.group:
-            heads[-1] = (column.group, heads[-1][1] + 1)
+    for label in groups:
+        if heads and label and heads[-1][0] == label:
+            heads[-1] = (label, heads[-1][1] + 1)
         else:
-            heads.append((column.group, 1))
+            heads.append((label, 1))
     return tuple(heads)
 
 

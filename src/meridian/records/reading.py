@@ -151,17 +151,18 @@ def _first_step(name: str) -> str:
 
 def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], found: Found) -> Reading[R]:
     put = tree.Tree(shape)
-    if isinstance(form, bytes | str):
-        text = form if isinstance(form, str) else tree.decoded(form)
-        if text.count("&") >= tree.MAX_FIELDS:
-            return Reading(None, (_too_many(text.count("&") + 1),))
-        put.add_text(text)
+    if isinstance(form, bytes):
+        form = tree.decoded(form)
+    if isinstance(form, str):
+        if form.count("&") >= tree.MAX_FIELDS:
+            return Reading(None, (_too_many(form.count("&") + 1),))
+        put.add_text(form)
     else:
         pairs = form if isinstance(form, list | tuple) else list(form)
         if len(pairs) > tree.MAX_FIELDS:
             return Reading(None, (_too_many(len(pairs)),))
         put.add_pairs(pairs)
-    if put.blanks or put.blank_names or put.lost or put.zoned:
+    if put.blanks or put.others:
         put.close()
     found.zones = put.zones
     read = shape.derived.get("form") or record_reader(shape, "form")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from meridian.errors import Problem, Unread
@@ -43,6 +44,7 @@ _BLANK_BESIDE: Final = (Boolean, Rows, RecordKind, Mapping)
 """What may have a blank cell beside a value of the same name."""
 _BOTH: Final = "it was given as a text and by its cells; give the cells alone"
 
+_NO_PARTS: Final = "it has no parts"
 _TOO_HIGH: Final = f"a row's number is at most {MAX_ROWS - 1:,}"
 
 
@@ -101,44 +103,40 @@ class _Place:
     key: Any = None
     why: str = ""
 
+    @property
+    def is_moment(self) -> bool:
+        """Whether it is a moment's, which may have its zone beside it."""
+        return isinstance(self.kind, DateTime) and not isinstance(self.key, tuple)
+
 
 _IGNORED: Final = _Place()
 _FIELD = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)")
 _ROW = re.compile(r"\[(0|[1-9][0-9]*)\]")
-_LAST_ROW = re.compile(r"(.*)(?:\[|%5B)(0|[1-9][0-9]*)(?:\]|%5D)", re.DOTALL).fullmatch
+_ROW_END = re.compile(r"(0|[1-9][0-9]{0,3})(?:\]|%5D)").fullmatch
+_LONGEST_END: Final = len("9999%5D")
+
+
+@lru_cache(4096)
+def _number(end: str) -> int:
+    """The number of a row whose name ends with `end` after its last bracket; -1 where it says none."""
+    found = _ROW_END(end)
+    return int(found[1]) if found else -1
 
 
 class Tree:
     """The cells of one form while its pairs are put in their places."""
 
-    __slots__ = (
-        "blank_names",
-        "blanks",
-        "fields",
-        "lists",
-        "lost",
-        "more",
-        "root",
-        "shape",
-        "where",
-        "wrong",
-        "zoned",
-        "zones",
-    )
+    zones: dict[tuple[int, Any], Any] | None = None
+    more = 0
 
     def __init__(self, shape: Shape[Any]) -> None:
         self.shape = shape
         self.root: Cells = {}
-        self.where: dict[str, Cells] = {"": self.root}  # the cells that names share, by what stands before their last dot
-        self.fields: dict[str, Fields] = {"": fields_of(shape)}  # the fields of the record there
-        self.lists: dict[str, tuple[Cells, Fields] | None] = {}  # the rows of a list of records, by its name as sent
-        self.blanks: list[tuple[str, str]] = []
-        self.blank_names: list[str] = []
-        self.lost: list[tuple[str, Cells, str]] = []
-        self.zoned: list[tuple[str, Cells, Cells, Any]] = []
+        self.lists: dict[str, tuple[Cells, Fields] | None] = {}  # rows and their fields, by their list's name as sent
+        self.parts: dict[str, tuple[Cells, Fields]] = {}  # what else stands before a last dot, as sent: the cells under it
+        self.blanks: list[tuple[str | None, str]] = []  # names of blank cells, before and after their last dot if that says all
+        self.others: list[tuple[str, Cells, _Place]] = []  # what is under a name that leads to no record
         self.wrong: dict[str, str] = {}
-        self.zones: dict[tuple[int, Any], Any] | None = None
-        self.more = 0
 
     # the quick way: a name is where its row is, a dot, and a field
 
@@ -149,11 +147,10 @@ class Tree:
         if _has_keys(self.shape):
             self.add_pairs((unescape(name), unescape(value)) for name, _, value in (f.partition("=") for f in text.split("&")))
             return
-        where = self.where
-        find = where.get
-        for field in text.split("&"):
+        before, here = "", self.root
+        for field in text.replace("+", " ").split("&"):
             name, _, value = field.partition("=")
-            if "%" in value or "+" in value:
+            if "%" in value:
                 value = unescape(value)
                 if "\r" in value:
                     value = value.replace("\r\n", "\n").replace("\r", "\n")
@@ -164,19 +161,18 @@ class Tree:
             if not value:
                 self.blanks.append((head, last))
                 continue
-            cells_ = find(head)
-            if cells_ is None:
-                cells_ = self.open(head)
-            if last in cells_:
-                self.again(cells_, last, value, unescape(name))
+            if head != before:  # a row's cells come together
+                before, here = head, self.open(head)
+            if last in here:
+                self.again(here, last, value, unescape(name))
             elif last.isidentifier():
-                cells_[last] = value
+                here[last] = value
             else:
                 self.put(unescape(name), value)
 
     def add_pairs(self, pairs: Iterable[tuple[str, Any]]) -> None:
         """Put decoded names and texts, or files, in their places."""
-        find = self.where.get
+        before, here = "", self.root
         plain = not _has_keys(self.shape)
         for name, value in pairs:
             if type(value) is str:
@@ -197,18 +193,17 @@ class Tree:
                 if plain and "%" not in name:
                     self.blanks.append((head, last))
                 else:
-                    self.blank_names.append(name)
+                    self.blanks.append((None, name))
                 continue
             if not plain or not last.isidentifier() or "%" in head:
                 self.put(name, value)
                 continue
-            cells_ = find(head)
-            if cells_ is None:
-                cells_ = self.open(head)
-            if last in cells_:
-                self.again(cells_, last, value, name)
+            if head != before:
+                before, here = head, self.open(head)
+            if last in here:
+                self.again(here, last, value, name)
             else:
-                cells_[last] = value
+                here[last] = value
 
     # the careful way
 
@@ -246,7 +241,7 @@ class Tree:
                 case DateTime() if name[at:] == ".zone":
                     return _Place(kind, holder, (key, "zone"))
                 case _:
-                    return _Place(why="it has no parts")
+                    return _Place(why=_NO_PARTS)
             holder = here
             if isinstance(kind, Rows) and name[at:] == "[]" and is_plain(kind.item):
                 return _Place(kind, holder, (key, "[]"))
@@ -262,20 +257,24 @@ class Tree:
 
     def open(self, head: str) -> Cells:
         """The cells of what stands before a last dot, `head` as it was sent."""
+        if not head:
+            return self.root
         row = self.row(head)
         if row is not None:
-            rows, number, fields = row
-            if number >= MAX_ROWS:
-                return self.lose(head, unescape(head), _TOO_HIGH)
-            held = rows.setdefault(number, {})
-            if type(held) is dict:
-                self.where[head] = held
-                self.fields[head] = fields
-                return held
-        name = unescape(head) if "%" in head or "+" in head else head
+            rows, number, _ = row
+            here = rows.get(number)
+            if here is None:
+                here = rows[number] = {}
+            if type(here) is dict:
+                return here
+        if head in self.parts:
+            return self.parts[head][0]
+        name = unescape(head)
         place = self.walk(name, make=True)
-        made = {}
+        made: Cells = {}
+        fields = _NO_FIELDS
         if isinstance(place.kind, RecordKind) and place.holder is not None:
+            fields = fields_of(place.kind.shape)
             there = place.holder.get(place.key)
             if type(there) is dict:
                 made = there
@@ -283,46 +282,41 @@ class Tree:
                 if there is not None:
                     self.no(said(name), _BOTH)
                 place.holder[place.key] = made
-            self.fields[head] = fields_of(place.kind.shape)
-        elif isinstance(place.kind, DateTime) and place.holder is not None and not isinstance(place.key, tuple):
-            self.zoned.append((name, made, place.holder, place.key))
         elif place is not _IGNORED:
-            return self.lose(head, name, place.why or "it has no parts")
-        self.where[head] = made
-        return made
-
-    def lose(self, head: str, name: str, why: str) -> Cells:
-        """Cells that are no record's, whose names `close` tells; far past what is told, nothing is kept of them."""
-        made: Cells = {}
-        if len(self.lost) <= cells.MAX_NAMED:
-            self.where[head] = made
-            self.lost.append((name, made, why))
-        else:
-            self.more += 1
+            if len(self.others) > cells.MAX_NAMED:  # far past what is told, nothing is kept
+                self.more += 1
+                return made
+            self.others.append((name, made, place))
+        self.parts[head] = made, fields
         return made
 
     def row(self, head: str) -> tuple[Cells, int, Fields] | None:
         """The rows that `head` names one of, its number and its fields; None where `walk` has to find out."""
-        found = _LAST_ROW(head)
-        if found is None:
+        name, _, end = head.rpartition("%5B")
+        if not name:
+            name, _, end = head.rpartition("[")
+        if not name or len(end) > _LONGEST_END:
             return None
-        name, number = found.groups()
+        number = _number(end)
+        if number < 0:
+            return None
         try:
             known = self.lists[name]
         except KeyError:
             known = self.lists[name] = self.list(name)
-        return None if known is None else (known[0], int(number) if len(number) < 9 else MAX_ROWS, known[1])
+        return None if known is None else (known[0], number, known[1])
 
     def list(self, name: str) -> tuple[Cells, Fields] | None:
+        """The rows of the list of records called `name`, as it was sent, and their fields; None where it is none."""
         if name.count(".") >= _depth(self.shape):
             return None
         head, _, last = name.rpartition(".")
-        if head not in self.where:
-            self.open(head)
-        field = self.fields.get(head, _NO_FIELDS).get(last)
+        here = self.open(head)
+        fields, _, _ = self.look(head)
+        field = fields.get(last)
         if field is None or not isinstance(field.kind, Rows) or not isinstance(field.kind.item.kind, RecordKind):
             return None
-        rows = self.where[head].setdefault(last, {})
+        rows = here.setdefault(last, {})
         return (rows, fields_of(field.kind.item.kind.shape)) if type(rows) is dict else None
 
     def put(self, name: str, value: Any) -> None:
@@ -381,43 +375,45 @@ class Tree:
 
     def close(self) -> None:
         """Look at what was left aside: blank cells, zones, and names that led nowhere."""
-        for name, made, holder, key in self.zoned:
-            for last, value in made.items():
-                if last == "zone":
-                    self.zone(holder, key, value)
-                else:
-                    self.no(said(f"{name}.{last}"), "no cell has this name: it has no parts")
-        checked: dict[str, tuple[Fields | None, str]] = {}
+        before = None
         for head, last in self.blanks:
             if len(self.wrong) > cells.MAX_NAMED:
                 break
-            self.blank(head, last, checked)
-        for name in self.blank_names:
-            if len(self.wrong) > cells.MAX_NAMED:
-                break
-            self.blank_name(name)
-        for name, made, why in self.lost:
-            for last in made:
-                self.no(said(f"{name}.{last}"), f"no cell has this name: {why}")
+            if head is None:
+                self.blank_name(last)
+                continue
+            if head != before:
+                before, (fields, here, why) = head, self.look(head)
+            field = fields.get(last)
+            if field is None:
+                if why:
+                    self.no(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
+                elif fields is not _NO_FIELDS:
+                    self.blank_name(unescape(f"{head}.{last}" if head else last))
+            elif last in here and not isinstance(field.kind, _BLANK_BESIDE):
+                self.again(here, last, "", last)
+        for name, made, place in self.others:
+            for last, value in made.items():
+                if last == "zone" and place.is_moment and place.holder is not None:
+                    self.zone(place.holder, place.key, value)
+                else:
+                    self.no(said(f"{name}.{last}"), f"no cell has this name: {place.why or _NO_PARTS}")
 
-    def blank(self, head: str, last: str, checked: dict[str, tuple[Fields | None, str]]) -> None:
-        """Look at a cell left blank: whether its name leads somewhere, and nothing else was given under it."""
-        fields = self.fields.get(head)
-        why = ""
-        if fields is None:
-            if head not in checked:
-                checked[head] = self.look(head)
-            fields, why = checked[head]
-        field = fields.get(last) if fields is not None else None
-        if field is None:
-            if fields is not None:
-                self.blank_name(unescape(f"{head}.{last}" if head else last))
-            elif why:
-                self.no(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
-            return
-        holder = self.where.get(head)
-        if holder is not None and last in holder and not isinstance(field.kind, _BLANK_BESIDE):
-            self.again(holder, last, "", last)
+    def look(self, head: str) -> tuple[Fields, Cells, str]:
+        """The fields where `head` leads, and the cells that are there already; or why none may be."""
+        if not head:
+            return fields_of(self.shape), self.root, ""
+        row = self.row(head)
+        if row is not None:
+            rows, number, fields = row
+            here = rows.get(number)
+            return fields, here if type(here) is dict else {}, ""
+        if head in self.parts and self.parts[head][1] is not _NO_FIELDS:
+            return self.parts[head][1], self.parts[head][0], ""
+        place = self.walk(unescape(head), make=False)
+        if isinstance(place.kind, RecordKind):
+            return fields_of(place.kind.shape), {}, ""
+        return _NO_FIELDS, {}, "" if place is _IGNORED or place.is_moment else place.why or _NO_PARTS
 
     def blank_name(self, name: str) -> None:
         """The same, of a whole name."""
@@ -428,18 +424,6 @@ class Tree:
         holder, key = place.holder, place.key
         if holder is not None and not isinstance(key, tuple) and key in holder and not isinstance(place.kind, _BLANK_BESIDE):
             self.again(holder, key, "", name)
-
-    def look(self, head: str) -> tuple[Fields | None, str]:
-        """The fields of a row in which nothing but blank cells was sent, or why there is none."""
-        row = self.row(head)
-        if row is not None:
-            return (row[2], "") if row[1] < MAX_ROWS else (None, _TOO_HIGH)
-        place = self.walk(unescape(head), make=False)
-        if isinstance(place.kind, RecordKind):
-            return fields_of(place.kind.shape), ""
-        if isinstance(place.kind, DateTime) and not isinstance(place.key, tuple):
-            return _NO_FIELDS, ""  # it has a zone
-        return None, place.why or ("it has no parts" if place.kind is not None else "")
 
 
 def _key(name: str, at: int) -> tuple[str, int] | None:

@@ -67,14 +67,15 @@ UNREAD: Final = Unreadable()
 
 
 class Found:
-    """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; and
-    whether a list was too long to be looked at (`bulky`)."""
+    """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; whether
+    a list was too long to be looked at (`bulky`); and whether a long list may still be read by column."""
 
     count = 0
     room = MAX_PATHS
     members = 0
     guesses = 0
     bulky = False
+    by_column = True
     lenient = False
     query = False
     zones: dict[tuple[int, Step], Any] | None = None
@@ -273,15 +274,26 @@ def _number(value: int | Decimal) -> str:
 
 # ── Texts, the same in JSON and in a form ──────────────────────────────────
 
-DECIMAL: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
-INTEGER: Final = re.compile(r"-?[0-9]+").fullmatch
-_CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
-_DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-DATE: Final = re.compile(_DAY).fullmatch
-TIME: Final = re.compile(_CLOCK).fullmatch
-MOMENT: Final = re.compile(rf"{_DAY}T{_CLOCK}(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])").fullmatch
-LOCAL: Final = re.compile(rf"{_DAY}[T ]{_CLOCK}").fullmatch
-UUID_TEXT: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
+DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+MOMENT: Final = rf"{DAY}T{CLOCK}(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+UUID_TEXT: Final = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+
+_is_decimal: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
+_is_integer: Final = re.compile(r"-?[0-9]+").fullmatch
+_is_day: Final = re.compile(DAY).fullmatch
+_is_clock: Final = re.compile(CLOCK).fullmatch
+_is_moment: Final = re.compile(MOMENT).fullmatch
+_is_local: Final = re.compile(rf"{DAY}[T ]{CLOCK}").fullmatch
+_is_uuid: Final = re.compile(UUID_TEXT).fullmatch
+
+
+def plain_number(places: int | None) -> str:
+    """The pattern of a Decimal of at most `places` decimal places, zeros at its end aside, as nearly all are: of not quite so
+    many digits as it may have, and not minus nothing."""
+    most = 50 if places is None else min(places, 50)
+    fraction = f"[0-9]{{1,{most}}}+" if most else "0"
+    return rf"(?:-(?=[0.]*[1-9]))?+[0-9]{{1,40}}+(?:\.{fraction}0{{0,9}}+)?+"
 
 
 def read_text(cell: Cell, came: str) -> tuple[Any, str]:
@@ -290,13 +302,13 @@ def read_text(cell: Cell, came: str) -> tuple[Any, str]:
 
 
 def _time(cell: Cell, came: str) -> tuple[Any, str]:
-    if TIME(came):
+    if _is_clock(came):
         return dt.time.fromisoformat(came), ""
     return None, f"{quoted(cell, came)} is no time; write {wanted(cell)}"
 
 
 def _uuid(cell: Cell, came: str) -> tuple[Any, str]:
-    if UUID_TEXT(came):
+    if _is_uuid(came):
         return UUID(came), ""
     return None, f"{quoted(cell, came)} is no UUID; write {wanted(cell)}"
 
@@ -332,7 +344,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def _decimal(cell: Cell, came: str) -> tuple[Any, str]:
-    if not DECIMAL(came):
+    if not _is_decimal(came):
         return None, f"{quoted(cell, came)} {_no_number(came)}; write {wanted(cell)}"
     if len(came) - came.startswith("-") - ("." in came) > MAX_DIGITS:
         return None, f"{quoted(cell, came)} has over {MAX_DIGITS} digits; write fewer"
@@ -359,8 +371,11 @@ def _no_number(came: str) -> str:
 
 def _integer(cell: Cell, came: str) -> tuple[Any, str]:
     """A whole number, as a form's text says it."""
-    if not INTEGER(came):
-        return None, f"{quoted(cell, came)} {_no_number(came) if not DECIMAL(came) else 'is not whole'}; write {wanted(cell)}"
+    if not _is_integer(came):
+        return (
+            None,
+            f"{quoted(cell, came)} {_no_number(came) if not _is_decimal(came) else 'is not whole'}; write {wanted(cell)}",
+        )
     if len(came) - came.startswith("-") > MAX_DIGITS:
         return None, f"{quoted(cell, came)} has over {MAX_DIGITS} digits; write fewer"
     return _bounded(cell, came, int(came))
@@ -377,7 +392,7 @@ def _bounded(cell: Cell, came: object, value: Any) -> tuple[Any, str]:
 
 
 def _day(cell: Cell, came: str) -> tuple[Any, str]:
-    if DATE(came):
+    if _is_day(came):
         try:
             return dt.date.fromisoformat(came), ""
         except ValueError:
@@ -386,12 +401,12 @@ def _day(cell: Cell, came: str) -> tuple[Any, str]:
 
 
 def _moment(cell: Cell, came: str) -> tuple[Any, str]:
-    if MOMENT(came):
+    if _is_moment(came):
         try:
             return dt.datetime.fromisoformat(came), ""
         except ValueError:
             return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
-    if LOCAL(came):
+    if _is_local(came):
         return None, f"{quoted(cell, came)} has no offset; write {wanted(cell)}"
     return None, f"{quoted(cell, came)} is no moment; write {wanted(cell)}"
 
@@ -621,7 +636,7 @@ def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) 
                 value = TRUTHS[came]
         case JsonObject():
             value, why = _object(cell, came, len(steps_of(at)))
-        case DateTime() if LOCAL(came):
+        case DateTime() if _is_local(came):
             value, why = _local(cell, came, zone if type(zone) is not Many else _same(zone.values))
         case RecordKind() | Rows() | Mapping():
             why = f"{quoted(cell, came)} stands for the whole; write its cells, like {print_at(at)}{_inside(cell)}"

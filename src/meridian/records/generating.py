@@ -2,8 +2,7 @@
 
 A Shape goes in; a function comes out, made at the first read and kept with the Shape. What is written is what one would
 write by hand: a good cell is read in place, and whatever else came goes to `cells`, which has the rules. So the two ways in
-differ only where a form and JSON do, and a list of records is one loop. (A long list could be read column by column instead:
-that is another function with the arguments of `rows`.)
+differ only where a form and JSON do, and a list of records is one loop. A long list is read by `columns`, as far as it can be.
 
 The code has a name, `meridian JSON reader of Lot`, and a traceback shows its lines.
 """
@@ -18,7 +17,7 @@ from decimal import Decimal
 from keyword import iskeyword
 from typing import Any, Final, Literal
 
-from meridian.records import cells, tree
+from meridian.records import cells, columns, tree
 from meridian.records.cells import UNREAD
 from meridian.records.shape import (
     MAX_DIGITS,
@@ -36,6 +35,8 @@ from meridian.records.shape import (
     Rows,
     Shape,
     Text,
+    can_refuse,
+    in_order,
 )
 
 __all__: list[str] = []
@@ -176,8 +177,11 @@ class _Writer:
         item = kind.item
         as_dict = isinstance(kind, Mapping)
         with self.block("def read(rows, at, found):"):
-            if not self.form and not as_dict:
+            if not self.form and isinstance(kind, Rows):
                 self.length_check(cell, "rows")
+                if columns.reads(item.kind):
+                    with self.block(f"if len(rows) >= {columns.LONG} and found.by_column:"):
+                        self(f"return {self.long(kind)}(rows, at, found)")
             if as_dict and not self.form:
                 self("found.members += len(rows)")
             self("kept = {}" if as_dict else "kept = []")
@@ -325,11 +329,11 @@ class _Writer:
         """Make the record, and let what its own `__post_init__` refuses be a problem."""
         cls = shape.record
         record = self.called(shape.name, cls)
-        if any(field.kw_only for field in shape.fields) or not _made_by_dataclass(cls):
-            arguments = ", ".join(f"{field.name}={_local(field)}" for field in shape.fields)
-        else:
+        if in_order(shape):
             arguments = made.rstrip(", ")
-        if not _can_refuse(cls):
+        else:
+            arguments = ", ".join(f"{field.name}={_local(field)}" for field in shape.fields)
+        if not can_refuse(cls):
             self(keep.format(f"{record}({arguments})"))
             return
         if not in_loop:
@@ -366,6 +370,17 @@ class _Writer:
             return reader(came, at, found)
 
         called = self.called(f"read_{name}", first)
+        return called
+
+    def long(self, kind: Rows) -> str:
+        """The name of what reads a long list by column, which is made when it is first called."""
+        names = self.names
+
+        def first(rows: Any, at: Any, found: cells.Found) -> Any:
+            names[called] = columns.list_reader(kind, names["read"])
+            return names[called](rows, at, found)
+
+        called = self.called("by_column", first)
         return called
 
     # one value
@@ -460,8 +475,8 @@ class _Writer:
                     return f"type({came}) is str and {came} in truths", f"truths[{came}]"
                 return f"{came} is True or {came} is False", came
             case DecimalKind():
-                fits = self.called(f"{name}_fits", _decimal_fits(cell.places))
-                tests = [f"type({came}) is str", f"len({came}) <= {MAX_DIGITS}", f"{fits}({came})"]
+                fits = self.called(f"{name}_fits", re.compile(cells.plain_number(cell.places)).fullmatch)
+                tests = [f"type({came}) is str", f"{fits}({came})"]
                 if cell.min is None and cell.max is None:
                     return " and ".join(tests), f"Decimal({came})"
                 low = f"{self.called(f'{name}_min', cell.min)} <= " if cell.min is not None else ""
@@ -483,24 +498,3 @@ def _local(field: FieldShape) -> str:
 def _tells(field: FieldShape) -> bool:
     """Whether a form's cell of `field`, where there is one, makes its row a row."""
     return not isinstance(field.kind, Boolean | RecordKind | Rows | Mapping)
-
-
-def _can_refuse(cls: type) -> bool:
-    """Whether making `cls` runs code of its author, which may raise ValueError."""
-    return (
-        hasattr(cls, "__post_init__")
-        or not _made_by_dataclass(cls)
-        or any("__new__" in each.__dict__ for each in cls.__mro__[:-1])
-    )
-
-
-def _made_by_dataclass(cls: type) -> bool:
-    """Whether `cls` has the `__init__` that `dataclass` writes, which it does not where the class has its own."""
-    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
-    return code is not None and code.co_qualname.startswith("__create_fn__.")  # which is the name of what dataclass executes
-
-
-def _decimal_fits(places: int | None) -> Callable[[str], re.Match[str] | None]:
-    """Matches a number of at most `places` decimal places, zeros at its end aside, that is not minus nothing."""
-    fraction = r"(?:\.[0-9]+)?" if places is None else rf"(?:\.(?=[0-9])[0-9]{{0,{places}}}+0*)?"
-    return re.compile(rf"(?:-(?=[1-9]))?[0-9]+{fraction}").fullmatch

@@ -273,6 +273,26 @@ class Shape(Generic[R]):
         return cell
 
 
+def in_order(shape: Shape[Any]) -> bool:
+    """Whether the class takes its fields by position, in their order."""
+    return _made_by_dataclass(shape.record) and not any(field.kw_only for field in shape.fields)
+
+
+def can_refuse(cls: type) -> bool:
+    """Whether making `cls` runs code of its author, which may raise ValueError."""
+    return (
+        hasattr(cls, "__post_init__")
+        or not _made_by_dataclass(cls)
+        or any("__new__" in each.__dict__ for each in cls.__mro__[:-1])
+    )
+
+
+def _made_by_dataclass(cls: type) -> bool:
+    """Whether `cls` has the `__init__` that `dataclass` writes, which it does not where the class has its own."""
+    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
+    return code is not None and code.co_qualname.startswith("__create_fn__.")  # which is the name of what dataclass executes
+
+
 # ── Declaring a field ──────────────────────────────────────────────────────
 
 _WORDS: Final = ("title", "description")

@@ -1,19 +1,21 @@
-# The two commands of this repository. Both start from a bare clone: Python 3.11 to 3.13, make and the package index.
+# The commands of this repository. All start from a bare clone: Python 3.11 to 3.13, make and the package index.
 #
 #   make demo   set up, then serve the opening-balance example on http://127.0.0.1:8000 (PORT=… for another port)
-#   make test   set up, then run everything that CI runs
+#   make test   set up, then check everything: ruff, mypy, and pytest with the docs and the examples
+#   make bench  set up, then time Meridian beside its floors and say which goals are met (BENCH_ARGS=--short as in CI)
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
   $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$python && break; done)
 PORT ?= 8000
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PROJECTS := pyproject.toml examples/opening_balance/pyproject.toml
 
-.PHONY: demo test clean
+.PHONY: demo test bench clean
 
 demo: $(VENV)/.ready-to-serve
 	$(BIN)/meridian serve operations=opening_balance:pages --demo --data .demo --port $(PORT)
@@ -23,6 +25,9 @@ test: $(VENV)/.ready-to-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
+
+bench: $(VENV)/.ready-to-test
+	$(BIN)/python -m bench $(BENCH_ARGS)
 
 clean:
 	rm -rf $(VENV) .demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

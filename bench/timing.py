@@ -1,0 +1,78 @@
+"""What a benchmark is made of: a case that measures one figure, and two functions timed in turns.
+
+A figure is better when it is smaller. Nearly all are ratios, since only these mean the same on another machine.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+
+__all__ = ["Case", "once", "times"]
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One figure: what it is of (`json M valid`), what it is held against (`json.loads`), and what measures it.
+
+    `goals.toml` has the goal of a case by these two names. `measure` is called again where the goal was missed.
+    """
+
+    name: str
+    against: str
+    measure: Callable[[], float]
+    unit: str = "×"
+
+
+def times(ours: Call, theirs: Call, *, short: bool = False) -> float:
+    """How many times as long `ours` takes as `theirs`: the median of what each round says.
+
+    A round takes a sample of both, so that whatever slows the machine for a while slows both and drops out. A sample is as many
+    calls as fill its time. The garbage collector runs, as in a server, but not over what was there before. What is measured is
+    the time this process has the processor for: what else the machine does meanwhile is not counted.
+    """
+    rounds, seconds = (9, 0.01) if short else (15, 0.025)
+    with _only_what_is_made():
+        ours_calls, their_calls = _calls_in(seconds, ours), _calls_in(seconds, theirs)
+        ratios = []
+        for turn in range(rounds):
+            if turn % 2:
+                second, first = once(theirs, their_calls), once(ours, ours_calls)
+            else:
+                first, second = once(ours, ours_calls), once(theirs, their_calls)
+            ratios.append(first / second)
+    return median(ratios)
+
+
+def once(call: Call, calls: int) -> float:
+    """The seconds of processor time that one of `calls` calls takes."""
+    gc.collect()
+    turns = range(calls)
+    start = process_time()
+    for _ in turns:
+        call()
+    return (process_time() - start) / calls
+
+
+def _calls_in(seconds: float, call: Call) -> int:
+    call()
+    calls = 1
+    while (taken := once(call, calls) * calls) < seconds / 4:
+        calls *= 4
+    return max(1, round(calls * seconds / taken))
+
+
+@contextmanager
+def _only_what_is_made() -> Iterator[None]:
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -196,8 +196,8 @@ def test_a_header_made_for_another_instance_is_refused(deployment):
 
 
 def test_a_header_that_a_plugin_made_up_is_refused(deployment):
-    payload, by_instance, by_door = deployment.header().split(".")
-    for forged in (f"{payload}.{by_instance}.{by_instance}", f"{payload}x.{by_instance}.{by_door}", payload, "", "é.x.y", "."):
+    by_instance, by_door, said = deployment.header().split(".", 2)
+    for forged in (f"{by_instance}.{by_instance}.{said}", f"{by_instance}.{by_door}.{said}x", said, "", "é.x.y", "."):
         assert deployment.send(BALANCE, forged)[0] == "not_asserted"
     assert deployment.send(ListEntries()) == Entries([])
 

@@ -1,19 +1,74 @@
 """What is signed between a deployment and a plugin: read, or taken for nothing."""
 
 import json
+from typing import Any
 
 import pytest
 
+from meridian.callers import Accounts, Caller, Holding
 from meridian.pages import assertion
-from meridian.pages.assertion import Outcome
+from meridian.pages.assertion import AccountsWanted, Claims, NotAsserted, Outcome
 
 KEY = b"k" * 32
 
 
 def signed(said: object) -> str:
     """An outcome's header as a plugin that means ill would sign it: with its own key, and anything in it."""
-    payload = assertion._encode(json.dumps(said).encode() if not isinstance(said, bytes) else said)
-    return f"{payload}.{assertion._mac(KEY, 'outcome', payload)}"
+    text = said.decode("latin-1") if isinstance(said, bytes) else json.dumps(said)
+    return f"{assertion._mac(KEY, 'outcome', text)}.{text}"
+
+
+def caller(**said: Any) -> Caller:
+    """Someone with every kind of set of accounts."""
+    held = {
+        "operations": Holding(frozenset({"read", "write"}), Accounts.of(["A-1", "A-2"]), Accounts.of(["A-1"])),
+        "custody": Holding(frozenset({"read"}), Accounts(all=True)),
+        "": Holding(frozenset({"admin"})),
+    }
+    return Caller("P-1", "Ada", "write", held, **said)
+
+
+def header(caller: Caller, *, listed_accounts: int = 200) -> str:
+    claims = Claims(caller, "desk", "POST", "/lots", "a=1", "ab", "C-1", 60, acts=True)
+    return assertion.write(claims, KEY, b"d" * 32, listed_accounts=listed_accounts)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"delegation_id": "D-1", "client_name": "Claude", "tool_name": "confirm_lots", "prepared_call_id": "C-0"},
+        {"subject_kind": "service_account", "owner_subject": "P-2", "deployment_admin": True},
+    ],
+)
+def test_a_caller_is_read_as_it_was_written(said):
+    written = header(caller(**said))
+    assert assertion.read(written, now=60, instance_key=KEY) == Claims(
+        caller(**said, header=written), "desk", "POST", "/lots", "a=1", "ab", "C-1", 60, acts=True
+    )
+
+
+def test_sets_of_accounts_that_are_not_at_hand_are_asked_for_all_at_once():
+    written = header(caller(), listed_accounts=0)
+    sets = {assertion.digest_of_accounts(ids): ids for ids in (frozenset({"A-1", "A-2"}), frozenset({"A-1"}), frozenset())}
+    with pytest.raises(AccountsWanted) as wanted:
+        assertion.read(written, now=60, instance_key=KEY, sets={})
+    assert wanted.value.digests == {digest for digest, ids in sets.items() if ids}
+    assert assertion.read(written, now=60, instance_key=KEY, sets=sets).caller == caller(header=written)
+
+
+@pytest.mark.parametrize("name", ["Zoë", "a\r\nMeridian-Caller: b", "\x7f\x00", "\ud800", "\N{PILE OF POO}", "a.b"])
+def test_whatever_a_name_holds_its_header_is_plain_ascii(name):
+    written = header(caller(client_name=name))
+    assert (written.isascii(), written.isprintable()) == (True, True)
+    assert assertion.read(written, now=60, instance_key=KEY).caller.client_name == name
+
+
+def test_no_text_stands_in_for_another_that_was_signed():
+    written = header(caller(client_name="a?"))
+    for other in ("\udcff", "\ufffd", "\xff"):
+        with pytest.raises(NotAsserted):
+            assertion.read(written.replace("a?", f"a{other}"), now=60, instance_key=KEY)
 
 
 def test_an_outcome_is_read_as_it_was_signed_for_its_own_call_alone():
@@ -28,6 +83,7 @@ def test_an_outcome_is_read_as_it_was_signed_for_its_own_call_alone():
     "said",
     [
         b"no json",
+        b"[" * 100_000,
         b"\xff",
         [],
         "made",

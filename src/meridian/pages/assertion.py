@@ -1,9 +1,9 @@
 """The signed `Meridian-Caller` header: who asks, what exactly, and until when.
 
-The gateway writes one for each request to a plugin. It carries two MACs over the same text: the instance's key makes the
-first, which the plugin checks; the deployment's own key makes the second, which the operations door checks when the plugin
-hands the header back as `acting_for=`. So a plugin can read who asks and can never make a caller up, for itself or for
-another instance. The claims are bound to instance, method, path, query and body, to one call and a moment of expiry.
+The gateway writes one for each request to a plugin: the claims as JSON in ASCII, behind two MACs of that text. The instance's
+key makes the first, which the plugin checks; the deployment's own key makes the second, which the operations door checks when
+the plugin hands the header back as `acting_for=`. So a plugin can read who asks and can never make a caller up, for itself or
+for another instance. The claims are bound to instance, method, path, query and body, to one call and a moment of expiry.
 
 The form's token, the outcome's header and the note of an outcome are made here too: everything that is signed between a
 deployment and a plugin is in this module, and nothing else makes a MAC.
@@ -12,16 +12,16 @@ deployment and a plugin is in this module, and nothing else makes a MAC.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
-from meridian.callers import Accounts, Caller, Holding, Level
+from meridian.callers import EVERY_ACCOUNT, NO_ACCOUNTS, Accounts, Caller, Holding, Level
 
 __all__ = [
     "HEADER",
@@ -117,8 +117,8 @@ def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_
         },
     }
     said |= {name: text for name in _CALLER_TEXT if (text := getattr(caller, name)) is not None}
-    payload = _encode(json.dumps(said, separators=(",", ":"), ensure_ascii=True).encode())
-    return f"{payload}.{_mac(instance_key, 'caller', payload)}.{_mac(deployment_key, 'caller-door', payload)}"
+    text = _printed(said)
+    return f"{_mac(instance_key, 'caller', text)}.{_mac(deployment_key, 'caller-door', text)}.{text}"
 
 
 def read(
@@ -134,34 +134,39 @@ def read(
     `now` is in Unix seconds; `sets` are the sets of accounts already fetched, by digest. Raises NotAsserted, or
     AccountsWanted where a set named by digest is not among `sets`.
     """
-    payload, _, macs = value.partition(".")
-    for_plugin, _, for_door = macs.partition(".")
+    for_plugin, _, rest = value.partition(".")
+    for_door, _, text = rest.partition(".")
     if instance_key is not None:
-        signed = _same(for_plugin, _mac(instance_key, "caller", payload))
+        signed = _same(for_plugin, _mac(instance_key, "caller", text))
     elif deployment_key is not None:
-        signed = _same(for_door, _mac(deployment_key, "caller-door", payload))
+        signed = _same(for_door, _mac(deployment_key, "caller-door", text))
     else:
         raise TypeError("read() needs the instance's key or the deployment's")
     if not signed:
         raise NotAsserted("the Meridian-Caller header is not signed by this deployment")
-    said = json.loads(_decode(payload).decode())
+    said = json.loads(text)
     if said["expires"] < now:
         raise NotAsserted("the Meridian-Caller header has expired")
-    known = sets or {}
-    named = {each["digest"] for _, *both in said["holdings"].values() for each in both if isinstance(each, dict)}
-    if wanted := named - known.keys():
+    known, wanted = sets or {}, set[str]()
+    holdings = {
+        role: Holding(frozenset(levels), _hear(may_read, known, wanted), _hear(may_write, known, wanted))
+        for role, (levels, may_read, may_write) in said["holdings"].items()
+    }
+    if wanted:
         raise AccountsWanted(frozenset(wanted))
     caller = Caller(
         subject=said["subject"],
+        display_name=said.get("display_name", ""),
         level=said["level"],
-        subject_kind=said["kind"],
+        holdings=holdings,
         deployment_admin=said["admin"],
-        holdings={
-            role: Holding(frozenset(levels), _hear(may_read, known), _hear(may_write, known))
-            for role, (levels, may_read, may_write) in said["holdings"].items()
-        },
+        delegation_id=said.get("delegation_id"),
+        client_name=said.get("client_name"),
+        tool_name=said.get("tool_name"),
+        prepared_call_id=said.get("prepared_call_id"),
+        subject_kind=said["kind"],
+        owner_subject=said.get("owner_subject"),
         header=value,
-        **{"display_name": "", **{name: said[name] for name in _CALLER_TEXT if name in said}},
     )
     return Claims(
         caller, said["instance"], said["method"], said["path"], said["query"], said["body"], said["call"],
@@ -215,18 +220,18 @@ class Outcome:
 def write_outcome(outcome: Outcome, instance_key: bytes) -> str:
     """The value of the `Meridian-Outcome` header."""
     said = {"outcome": outcome.outcome, "call": outcome.call_id, "record": outcome.record_sha256, "reason": outcome.reason}
-    payload = _encode(json.dumps(said, separators=(",", ":")).encode())
-    return f"{payload}.{_mac(instance_key, 'outcome', payload)}"
+    text = _printed(said)
+    return f"{_mac(instance_key, 'outcome', text)}.{text}"
 
 
 def read_outcome(value: str, instance_key: bytes, call_id: str) -> Outcome | None:
     """The outcome that the plugin signed for the call `call_id`; None where it signed none, or what is none."""
-    payload, _, mac = value.partition(".")
-    if not _same(mac, _mac(instance_key, "outcome", payload)):
+    mac, _, text = value.partition(".")
+    if not _same(mac, _mac(instance_key, "outcome", text)):
         return None
     try:
-        said = json.loads(_decode(payload))
-    except (ValueError, NotAsserted):
+        said = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     match said:
         case {
@@ -239,23 +244,25 @@ def read_outcome(value: str, instance_key: bytes, call_id: str) -> Outcome | Non
     return None
 
 
+def _printed(said: Mapping[str, Any]) -> str:
+    """JSON as a header may hold it: no character of it is beyond ASCII, and none controls anything."""
+    return json.dumps(said, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
 def _mac(key: bytes, purpose: str, text: str) -> str:
-    return _encode(hmac.digest(key, f"meridian/1/{purpose}\n{text}".encode(), "sha256"))
+    mac = _keyed(key).copy()
+    mac.update(f"meridian/1/{purpose}\n{text}".encode("utf-8", "surrogatepass"))  # so that no two texts are one
+    return base64.urlsafe_b64encode(mac.digest()).rstrip(b"=").decode("ascii")
+
+
+@lru_cache(maxsize=64)
+def _keyed(key: bytes) -> hmac.HMAC:
+    """What makes the MACs of one key, to be copied for each."""
+    return hmac.new(key, digestmod="sha256")
 
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
-
-
-def _encode(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
-
-
-def _decode(text: str) -> bytes:
-    try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (ValueError, binascii.Error) as fault:
-        raise NotAsserted("the Meridian-Caller header is not spelled right") from fault
 
 
 def _say(accounts: Accounts, listed: int) -> Any:
@@ -264,7 +271,13 @@ def _say(accounts: Accounts, listed: int) -> Any:
     return sorted(accounts.ids) if len(accounts.ids) <= listed else {"digest": digest_of_accounts(accounts.ids)}
 
 
-def _hear(said: Any, sets: Mapping[str, frozenset[str]]) -> Accounts:
+def _hear(said: Any, sets: Mapping[str, frozenset[str]], wanted: set[str]) -> Accounts:
+    """The set of accounts that a header says; the digest of one that is not among `sets` is put down in `wanted`."""
     if said == "*":
-        return Accounts(all=True)
-    return Accounts(sets[said["digest"]] if isinstance(said, dict) else frozenset(said))
+        return EVERY_ACCOUNT
+    if isinstance(said, list):
+        return Accounts(frozenset(said))
+    if said["digest"] not in sets:
+        wanted.add(said["digest"])
+        return NO_ACCOUNTS
+    return Accounts(sets[said["digest"]])

@@ -8,7 +8,7 @@ decides who holds what (the deployment does) or what a route serves (the guard d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -69,7 +69,10 @@ class Holding:
     @property
     def level(self) -> Level | None:
         """The highest level held, write before read before admin; None where nothing is."""
-        return next((level for level in LEVELS if level in self.levels), None)
+        for level in LEVELS:
+            if level in self.levels:
+                return level
+        return None
 
     def __or__(self, other: Holding) -> Holding:
         return Holding(self.levels | other.levels, self.read | other.read, self.write | other.write)
@@ -142,7 +145,9 @@ class Caller:
 
     def on(self, roles: Iterable[Role]) -> Caller:
         """The same caller as a route of `roles` meets them."""
-        return replace(self, roles=frozenset(roles))
+        met = object.__new__(Caller)
+        met.__dict__.update(self.__dict__, roles=frozenset(roles))  # each request needs one; `replace` takes five times as long
+        return met
 
     def _accounts(self, which: Literal["read", "write"]) -> Accounts:
         found = NO_ACCOUNTS

@@ -101,6 +101,18 @@ def test_an_answer_may_set_headers_of_its_own():
     assert (client.post("/say", "write").headers["x-note"], as_json(client).headers["x-note"]) == ("n", "n")
 
 
+def test_every_cookie_that_an_answer_sets_is_sent():
+    def view(pages: meridian.Pages, request: meridian.Request) -> meridian.Response:
+        answer = pages.answer("plain.html", Said("hello"))
+        answer.set_cookie("one", "1")
+        answer.set_cookie("two", "2")
+        return answer
+
+    client = asked(view)
+    sent = [value.partition(";")[0] for name, value in client.post("/say", "write").headers.raw if name == "set-cookie"]
+    assert sent == ["one=1", "two=2"]
+
+
 def test_data_may_be_a_plain_mapping():
     assert asked(lambda pages, request: pages.answer(None, {"words": "hello"})).call_tool("say").data == {"words": "hello"}
 

@@ -23,16 +23,25 @@ Made = Literal["made", "unchanged"]
 """What came of a call that was not refused: something was changed, or nothing was."""
 
 
-class Page(Response):
+class _Undrawn(Response):
+    """What is drawn where it is served; the headers, cookies and background task that a view gives it go with the drawing."""
+
+    def __init__(self, status_code: int) -> None:
+        self.status_code = status_code
+        self.raw_headers = []
+        self.background = None
+
+
+class Page(_Undrawn):
     """HTML drawn from a template, for a browser alone."""
 
     def __init__(self, template: str, context: Mapping[str, Any], *, status_code: int = 200) -> None:
-        super().__init__(status_code=status_code, media_type="text/html")
+        super().__init__(status_code)
         self.template = template
         self.context = dict(context)
 
 
-class Answer(Response):
+class Answer(_Undrawn):
     """Typed data and what came of the call: JSON to an agent; to a browser the template, or a redirect to `location`.
 
     `outcome` is None where the route's own kind decides it: `made` for an act, `unchanged` for a read.
@@ -48,7 +57,7 @@ class Answer(Response):
         location: str | None = None,
         status_code: int = 200,
     ) -> None:
-        super().__init__(status_code=status_code, media_type="text/html")
+        super().__init__(status_code)
         self.template = template
         self.data = data
         self.context = dict(context)

@@ -83,12 +83,13 @@ async def read_body(chunks: AsyncIterable[bytes], content_type: str, limits: Lim
         raise BadBody(415, f"The body says it is in {charset[:40]!r}; send UTF-8.")
     if media_type == MULTIPART:
         return await _read_multipart(chunks, options.get(b"boundary", b""), limits)
-    digest = hashlib.sha256()
     held = bytearray()
-    async for chunk in _bounded(chunks, limits):
-        digest.update(chunk)
+    async for chunk in chunks:
         held += chunk
-    raw, sha256 = bytes(held), digest.hexdigest()
+        if len(held) > limits.body_bytes:
+            raise _too_large(limits)
+    raw = bytes(held)
+    sha256 = hashlib.sha256(raw).hexdigest()
     if media_type == JSON or media_type.endswith("+json"):
         return Body("json", sha256, raw=raw)
     if media_type == URLENCODED:
@@ -108,8 +109,12 @@ async def _bounded(chunks: AsyncIterable[bytes], limits: Limits) -> AsyncIterabl
     async for chunk in chunks:
         size += len(chunk)
         if size > limits.body_bytes:
-            raise BadBody(413, f"The body is larger than the {_size(limits.body_bytes)} that are read here.")
+            raise _too_large(limits)
         yield chunk
+
+
+def _too_large(limits: Limits) -> BadBody:
+    return BadBody(413, f"The body is larger than the {_size(limits.body_bytes)} that are read here.")
 
 
 def _size(count: int) -> str:

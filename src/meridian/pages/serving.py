@@ -85,8 +85,10 @@ class _Asked:
     @property
     def wants_json(self) -> bool:
         """Whether the answer is JSON: to a tool call, a JSON body, or whoever accepts JSON and no HTML."""
+        if self.by_tool or self.body.kind == "json":
+            return True
         accept = self.headers.get("accept", "")
-        return self.by_tool or self.body.kind == "json" or ("application/json" in accept and "text/html" not in accept)
+        return "application/json" in accept and "text/html" not in accept
 
 
 class Served:
@@ -243,7 +245,7 @@ class Served:
             return self._not_read(asked, asked.reading.problems)
         request = self._request(asked)
         try:
-            return await self._answer(asked, await self._run(declaration, request))
+            return self._answer(asked, await self._run(declaration, request))
         except Unread as unread:
             return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, unread.problems)
         except Refusal as refusal:
@@ -322,7 +324,7 @@ class Served:
 
     # what came of it
 
-    async def _answer(self, asked: _Asked, given: object) -> Response:
+    def _answer(self, asked: _Asked, given: object) -> Response:
         declaration = asked.declaration
         if isinstance(given, Answer):
             _check_data(declaration, given)
@@ -567,10 +569,11 @@ def _json(said: Mapping[str, Any] | bytes, status_code: int) -> Response:
 
 
 def _carry(given: Response, response: Response) -> Response:
-    """The drawn response with the headers that the view set on its own."""
-    for name, value in given.headers.items():
-        if name not in ("content-length", "content-type"):
-            response.headers[name] = value
+    """The drawn response with the headers and cookies that the view set on its own, in place of those of the same name."""
+    if given.raw_headers:
+        carried = [each for each in given.raw_headers if each[0] not in (b"content-length", b"content-type")]
+        names = {name for name, _ in carried}
+        response.raw_headers[:] = [*(each for each in response.raw_headers if each[0] not in names), *carried]
     response.background = given.background
     return response
 

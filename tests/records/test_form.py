@@ -482,6 +482,15 @@ def test_it_is_one_though_its_cell_is_blank(name):
     assert invoice((name, "")) == [name]
 
 
+def test_a_name_is_the_same_however_its_brackets_are_sent():
+    body = (
+        b"account=A&lines%5b0%5d.taxes[1].rate=1&lines[0].taxes%5B1%5D.name=&lines%5B0%5D.taxes%5b1%5d.name=x&lines[0].amount=2"
+    )
+    assert [str(each) for each in read_form(INVOICE, body).problems] == [
+        'lines[0].taxes[1].name: "x" and "" were both given; give one'
+    ]
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_text_for_the_whole_beside_its_cells_is_a_problem(order):
     assert invoice(("lines", "x")) == ["lines"]
@@ -585,6 +594,7 @@ HOSTILE = {
     "many deep rows": lambda n: b"&".join(b"lines[%d].taxes[%d].rate=x" % (k, k) for k in range(n // 30)),
     "one name over and over": lambda n: b"&".join(b"account=%d" % k for k in range(n // 14)),
     "digits": lambda n: b"lines[0].amount=" + b"9" * n,
+    "rows past the last": lambda n: b"&".join(b"lines[%d].amount=1" % k for k in range(10_000, 10_000 + n // 25)),
     "blank cells": lambda n: b"&".join(b"lines[%d].x=" % k for k in range(n // 15)),
 }
 

@@ -58,7 +58,7 @@ def fields_of(shape: Shape[Any]) -> Fields:
 
 # ── The urlencoded text ────────────────────────────────────────────────────
 
-_ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_ESCAPES = re.compile("%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+")  # which begins with a letter to look for
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})").search
 _BYTES: Final = {f"{n:02{case}}": chr(n) for n in range(256) for case in "xX"} | {
     f"{a}{b}": chr(int(a + b, 16)) for a in "abcdefABCDEF" for b in "abcdefABCDEF"
@@ -109,18 +109,22 @@ class _Place:
         return isinstance(self.kind, DateTime) and not isinstance(self.key, tuple)
 
 
+_Held = tuple[Cells, Fields, bool | None]
+"""What is held under a name: a record's cells, or rows by their number; the fields there; and whether it is rows."""
+_NOTHING: Final[_Held] = ({}, _NO_FIELDS, None)
 _IGNORED: Final = _Place()
+_HIGH: Final = _Place(why=_TOO_HIGH)
 _FIELD = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)")
 _ROW = re.compile(r"\[(0|[1-9][0-9]*)\]")
-_ROW_END = re.compile(r"(0|[1-9][0-9]{0,3})(?:\]|%5D)").fullmatch
-_LONGEST_END: Final = len("9999%5D")
+_ROW_END = re.compile(r"(0|[1-9][0-9]*)(?:\]|%5D)").fullmatch
+_LONGEST_END: Final = 16  # of those that are kept; longer ones are for `walk`
 
 
 @lru_cache(4096)
 def _number(end: str) -> int:
     """The number of a row whose name ends with `end` after its last bracket; -1 where it says none."""
     found = _ROW_END(end)
-    return int(found[1]) if found else -1
+    return -1 if found is None else int(found[1]) if len(found[1]) < 5 else MAX_ROWS
 
 
 class Tree:
@@ -132,10 +136,10 @@ class Tree:
     def __init__(self, shape: Shape[Any]) -> None:
         self.shape = shape
         self.root: Cells = {}
-        self.lists: dict[str, tuple[Cells, Fields] | None] = {}  # rows and their fields, by their list's name as sent
-        self.parts: dict[str, tuple[Cells, Fields]] = {}  # what else stands before a last dot, as sent: the cells under it
-        self.blanks: list[tuple[str | None, str]] = []  # names of blank cells, before and after their last dot if that says all
-        self.others: list[tuple[str, Cells, _Place]] = []  # what is under a name that leads to no record
+        self.known: dict[str, _Held] = {}  # what is held under the names of records and of lists of records, as they were sent
+        self.elsewhere: dict[str, Cells] = {}  # the cells under other names with a dot after them, as they were sent
+        self.others: list[tuple[str, Cells, _Place]] = []  # those of them to look at in the end
+        self.blanks: list[tuple[str | None, str]] = []  # blank cells, before and after their last dot where that says all
         self.wrong: dict[str, str] = {}
 
     # the quick way: a name is where its row is, a dot, and a field
@@ -231,7 +235,7 @@ class Tree:
                     if step is None:
                         return _Place(why="a row's number was expected, like [0]")
                     if len(step[1]) > 4:
-                        return _Place(why=_TOO_HIGH)
+                        return _HIGH
                     kind, key, at = item.kind, int(step[1]), step.end()
                 case Mapping(item):
                     found = _key(name, at)
@@ -257,24 +261,15 @@ class Tree:
 
     def open(self, head: str) -> Cells:
         """The cells of what stands before a last dot, `head` as it was sent."""
-        if not head:
-            return self.root
-        row = self.row(head)
-        if row is not None:
-            rows, number, _ = row
-            here = rows.get(number)
-            if here is None:
-                here = rows[number] = {}
-            if type(here) is dict:
-                return here
-        if head in self.parts:
-            return self.parts[head][0]
+        found = self.find(head, make=True)
+        if found is not None:
+            return found[0]
+        if head in self.elsewhere:
+            return self.elsewhere[head]
         name = unescape(head)
         place = self.walk(name, make=True)
         made: Cells = {}
-        fields = _NO_FIELDS
         if isinstance(place.kind, RecordKind) and place.holder is not None:
-            fields = fields_of(place.kind.shape)
             there = place.holder.get(place.key)
             if type(there) is dict:
                 made = there
@@ -283,41 +278,60 @@ class Tree:
                     self.no(said(name), _BOTH)
                 place.holder[place.key] = made
         elif place is not _IGNORED:
-            if len(self.others) > cells.MAX_NAMED:  # far past what is told, nothing is kept
-                self.more += 1
-                return made
-            self.others.append((name, made, place))
-        self.parts[head] = made, fields
+            return self.lose(head, name, place)
+        self.elsewhere[head] = made
         return made
 
-    def row(self, head: str) -> tuple[Cells, int, Fields] | None:
-        """The rows that `head` names one of, its number and its fields; None where `walk` has to find out."""
+    def lose(self, head: str, name: str, place: _Place) -> Cells:
+        """Cells that are no record's, whose names `close` tells; far past what is told, nothing is kept of them."""
+        made: Cells = {}
+        if len(self.others) <= cells.MAX_NAMED:
+            self.elsewhere[head] = made
+            self.others.append((name, made, place))
+        else:
+            self.more += 1
+        return made
+
+    def find(self, head: str, *, make: bool) -> tuple[Cells, Fields] | None:
+        """The cells and the fields of the record at `head`, as it was sent; None where only `walk` can tell."""
+        if not head:
+            return self.root, fields_of(self.shape)
         name, _, end = head.rpartition("%5B")
         if not name:
             name, _, end = head.rpartition("[")
-        if not name or len(end) > _LONGEST_END:
-            return None
-        number = _number(end)
+        number = _number(end) if name and len(end) <= _LONGEST_END else -1
         if number < 0:
+            name = head
+        held, fields, are_rows = self.known.get(name) or self.under(name, are_rows=number >= 0)
+        if are_rows is not (number >= 0):
             return None
-        try:
-            known = self.lists[name]
-        except KeyError:
-            known = self.lists[name] = self.list(name)
-        return None if known is None else (known[0], number, known[1])
+        if not are_rows:
+            return held, fields
+        if number >= MAX_ROWS:
+            return (self.lose(head, unescape(head), _HIGH), _NO_FIELDS) if make else None
+        row = held.get(number)
+        if row is None:
+            row = {}
+            if make:
+                held[number] = row
+        return (row, fields) if type(row) is dict else None
 
-    def list(self, name: str) -> tuple[Cells, Fields] | None:
-        """The rows of the list of records called `name`, as it was sent, and their fields; None where it is none."""
-        if name.count(".") >= _depth(self.shape):
-            return None
+    def under(self, name: str, *, are_rows: bool) -> _Held:
+        """What is held under a field's name, as it was sent: a record's cells, or the rows of a list of records."""
         head, _, last = name.rpartition(".")
-        here = self.open(head)
-        fields, _, _ = self.look(head)
-        field = fields.get(last)
-        if field is None or not isinstance(field.kind, Rows) or not isinstance(field.kind.item.kind, RecordKind):
-            return None
-        rows = here.setdefault(last, {})
-        return (rows, fields_of(field.kind.item.kind.shape)) if type(rows) is dict else None
+        found = self.find(head, make=True) if name.count(".") < _depth(self.shape) else None
+        if found is None or last not in found[1]:
+            return _NOTHING
+        kind: Kind | None = found[1][last].kind
+        if are_rows:
+            kind = kind.item.kind if isinstance(kind, Rows) else None
+        if not isinstance(kind, RecordKind):
+            return _NOTHING
+        held = found[0].setdefault(last, {})
+        if type(held) is not dict:
+            return _NOTHING
+        self.known[name] = held, fields_of(kind.shape), are_rows
+        return self.known[name]
 
     def put(self, name: str, value: Any) -> None:
         """Put one cell whose name is not where its row is, a dot, and a field."""
@@ -401,18 +415,13 @@ class Tree:
 
     def look(self, head: str) -> tuple[Fields, Cells, str]:
         """The fields where `head` leads, and the cells that are there already; or why none may be."""
-        if not head:
-            return fields_of(self.shape), self.root, ""
-        row = self.row(head)
-        if row is not None:
-            rows, number, fields = row
-            here = rows.get(number)
-            return fields, here if type(here) is dict else {}, ""
-        if head in self.parts and self.parts[head][1] is not _NO_FIELDS:
-            return self.parts[head][1], self.parts[head][0], ""
+        found = self.find(head, make=False)
+        if found is not None:
+            return found[1], found[0], ""
         place = self.walk(unescape(head), make=False)
         if isinstance(place.kind, RecordKind):
-            return fields_of(place.kind.shape), {}, ""
+            here = place.holder and place.holder.get(place.key)
+            return fields_of(place.kind.shape), here if type(here) is dict else {}, ""
         return _NO_FIELDS, {}, "" if place is _IGNORED or place.is_moment else place.why or _NO_PARTS
 
     def blank_name(self, name: str) -> None:

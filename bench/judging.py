@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 
 from bench.timing import Case
 
-__all__ = ["Goal", "Result", "goals", "judged"]
+__all__ = ["GOALS", "Goal", "Result", "goal_of", "judged"]
 
 TRIES = 3
 
@@ -42,16 +44,23 @@ class Result:
         return "met, and its aim" if self.goal.aim is not None and self.figure <= self.goal.aim else "met"
 
 
-def goals() -> dict[tuple[str, str], Goal]:
-    """The goals of `goals.toml`, each by its case and what that is held against."""
-    text = Path(__file__).with_name("goals.toml").read_text(encoding="utf-8")
-    return {(goal.case, goal.against): goal for goal in (Goal(**each) for each in tomllib.loads(text)["goals"])}
+GOALS: dict[str, list[Goal]] = {
+    benchmark: [Goal(**each) for each in goals]
+    for benchmark, goals in tomllib.loads(Path(__file__).with_name("goals.toml").read_text(encoding="utf-8")).items()
+}
+"""The goals of `goals.toml`, each benchmark's in order."""
 
 
-def judged(case: Case, goal: Goal | None) -> Result:
+def goal_of(case: Case) -> Goal | None:
+    """The first goal that fits, if the case has one."""
+    every = chain.from_iterable(GOALS.values())
+    return next((goal for goal in every if goal.against == case.against and fnmatchcase(case.name, goal.case)), None)
+
+
+def judged(case: Case) -> Result:
     """Measure a case. A goal is missed when it is missed three times running: other work on the machine is no fault of ours,
     and no luck makes three readings of a slow reader fast."""
-    figure = case.measure()
+    goal, figure = goal_of(case), case.measure()
     for _ in range(TRIES - 1):
         if goal is None or figure <= goal.at_most:
             break

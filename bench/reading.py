@@ -7,32 +7,19 @@ timed: the record must be exactly the one that was sent, and the cells named as 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from bench.peers import floor, ours
 from bench.timing import Case, times
-from bench.work import WORK, call, left_undone
+from bench.work import FLOORS, WORK, call, checked
 
 __all__ = ["cases"]
-
-FLOORS = {"json": "json.loads", "form": "parse_qsl", "declare": "dataclasses", "dump": "json.dumps", "schema": "json.dumps"}
 
 
 def cases(short: bool) -> Iterator[Case]:
     for work in WORK:
-        undone = left_undone(ours, work)
-        if undone:
-            raise AssertionError(f"{work}: {undone}")
-        does, below = call(ours, work), _floor(work)
-        assert does
-        yield Case(work, FLOORS[work.split()[0]], partial(times, does, below, short=short))
-
-
-def _floor(work: str) -> Callable[[], object]:
-    """A schema has no floor of its own: it is held against writing the same schema as JSON."""
-    if work.startswith("schema"):
-        return partial(json.dumps, ours.schema(work.split()[1]))
-    below = call(floor, work)
-    assert below
-    return below
+        verb, name, *_ = work.split()
+        # A schema has no floor of its own: it is held against writing the same schema as JSON.
+        floors = call(floor, work) if verb != "schema" else partial(json.dumps, ours.schema(name))
+        yield Case(work, FLOORS[verb], partial(times, checked(ours, work), floors, short=short))

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.corpus import Input, fault, input_of
 
-__all__ = ["WORK", "call", "left_undone"]
+__all__ = ["FLOORS", "WORK", "call", "checked", "does", "left_undone"]
 
 WORK = (
     *(f"{source} {name} {variant}" for source in ("json", "form") for name in "SML" for variant in ("valid", "invalid")),
@@ -20,33 +20,44 @@ WORK = (
     *(f"{verb} {name}" for verb in ("schema", "declare") for name in "SM"),
     *(f"dump {name}" for name in "SML"),
 )
+FLOORS = {"json": "json.loads", "form": "parse_qsl", "declare": "dataclasses", "dump": "json.dumps", "schema": "json.dumps"}
+"""What each work is held against; `bench.peers.floor` does it, but for a schema's."""
+_FUNCTIONS = {"json": "from_json", "form": "from_form", "schema": "schema", "declare": "declare", "dump": "dump"}
 
 
-def call(peer: Any, work: str) -> Callable[[], Any] | None:
-    """What does the work once, or None where `peer` does not do it. `json M 1000` reads M with 1000 rows."""
+def does(peer: Any, work: str) -> bool:
+    return hasattr(peer, _FUNCTIONS[work.split()[0]])
+
+
+def call(peer: Any, work: str) -> Callable[[], Any]:
+    """What does the work once. `json M 1000` reads M with 1,000 rows."""
     verb, name, *_ = work.split()
+    function = getattr(peer, _FUNCTIONS[verb])
     if verb in ("json", "form"):
-        read = getattr(peer, f"from_{verb}", None)
-        return read and partial(read, name, _sent_to(peer, work).body)
-    does = getattr(peer, verb, None)
-    if verb == "dump" and does:
+        return partial(function, name, _sent_to(peer, work).body)
+    if verb == "dump":
         record, _ = peer.from_json(name, input_of("json", name).body)
-        return partial(does, name, record)
-    return does and partial(does, name)
+        return partial(function, name, record)
+    return partial(function, name)
 
 
 def left_undone(peer: Any, work: str) -> str:
     """What `peer` leaves of the work undone, in words; nothing where it does it all."""
     verb, name, *_ = work.split()
-    does = call(peer, work)
-    if does is None:
-        return "it does not do this"
-    answer = does()
+    answer = call(peer, work)()
     if verb in ("json", "form"):
         return fault(_given(work), answer)
-    if verb == "dump":
-        return "" if json.loads(answer) == json.loads(input_of("json", name).body) else "it writes something else"
+    if verb == "dump" and json.loads(answer) != json.loads(input_of("json", name).body):
+        return "it writes something else"
     return ""
+
+
+def checked(peer: Any, work: str) -> Callable[[], Any]:
+    """What does the work once, and was seen to do all of it."""
+    undone = left_undone(peer, work)
+    if undone:
+        raise AssertionError(f"{work}: {undone}")
+    return call(peer, work)
 
 
 def _given(work: str) -> Input:

@@ -142,9 +142,10 @@ def fault(given: Input, answer: Answer) -> str:
     """What a reader left undone; nothing where it did all the work."""
     record, problems = answer
     named = {path for path, _ in problems}
-    if named != given.wrong:
-        unnamed, right = len(given.wrong - named), len(named - given.wrong)
-        return f"of {len(given.wrong)} wrong cells it leaves out {unnamed}, and names {right} that are right"
+    if given.wrong - named:
+        return f"it leaves out {len(given.wrong - named)} of {len(given.wrong)} wrong cells"
+    if named - given.wrong:
+        return f"it refuses {len(named - given.wrong)} cells that are right"
     return "" if given.wrong or _same(given.record, record) else "it makes another record"
 
 

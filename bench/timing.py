@@ -14,7 +14,7 @@ from functools import partial
 from statistics import median
 from time import process_time
 
-__all__ = ["Case", "milliseconds", "once", "times"]
+__all__ = ["Case", "calls_in", "milliseconds", "once", "only_what_is_made", "times"]
 
 Call = Callable[[], object]
 
@@ -44,8 +44,8 @@ def times(ours: Call, theirs: Call, *, short: bool = False) -> float:
     the time this process has the processor for: what else the machine does meanwhile is not counted.
     """
     rounds, seconds = (9, 0.01) if short else (15, 0.025)
-    with _only_what_is_made():
-        ours_calls, their_calls = _calls_in(seconds, ours), _calls_in(seconds, theirs)
+    with only_what_is_made():
+        ours_calls, their_calls = calls_in(seconds, ours), calls_in(seconds, theirs)
         ratios = []
         for turn in range(rounds):
             if turn % 2:
@@ -74,7 +74,7 @@ def once(call: Call, calls: int) -> float:
     return (process_time() - start) / calls
 
 
-def _calls_in(seconds: float, call: Call) -> int:
+def calls_in(seconds: float, call: Call) -> int:
     call()
     calls = 1
     while (taken := once(call, calls) * calls) < seconds / 4:
@@ -83,7 +83,7 @@ def _calls_in(seconds: float, call: Call) -> int:
 
 
 @contextmanager
-def _only_what_is_made() -> Iterator[None]:
+def only_what_is_made() -> Iterator[None]:
     gc.collect()
     gc.freeze()
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.corpus import Input, fault, input_of
 
-__all__ = ["FLOORS", "WORK", "call", "checked", "does", "left_undone"]
+__all__ = ["FLOORS", "GROWING", "WORK", "call", "checked", "does", "left_undone"]
 
 WORK = (
     *(f"{source} {name} {variant}" for source in ("json", "form") for name in "SML" for variant in ("valid", "invalid")),
@@ -20,6 +20,13 @@ WORK = (
     *(f"{verb} {name}" for verb in ("schema", "declare") for name in "SM"),
     *(f"dump {name}" for name in "SML"),
 )
+GROWING = tuple(
+    f"{source} {name} {lots // each}"
+    for source in ("json", "form")
+    for name, each in (("M", 1), ("L", 5))
+    for lots in (10, 100, 1_000, 10_000)
+)
+"""Reading M with so many lots, and L with so many positions of 5 lots each: 10 to 10,000 lots."""
 FLOORS = {"json": "json.loads", "form": "parse_qsl", "declare": "dataclasses", "dump": "json.dumps", "schema": "json.dumps"}
 """What each work is held against; `bench.peers.floor` does it, but for a schema's."""
 _FUNCTIONS = {"json": "from_json", "form": "from_form", "schema": "schema", "declare": "declare", "dump": "dump"}

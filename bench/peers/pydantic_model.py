@@ -85,7 +85,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def dump(_name: str, record: Any) -> str:
-    return record.model_dump_json()  # type: ignore[no-any-return]
+    return record.model_dump_json()
 
 
 def said(wrong: ValidationError) -> list[tuple[str, str]]:

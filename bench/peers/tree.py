@@ -22,7 +22,7 @@ def tree(body: bytes, ticked: str = "on") -> dict[str, Any]:
             for step in steps:
                 holder = holder.setdefault(step, {})
             holder[last] = ticked if value == "on" else value
-    return _with_lists(root)  # type: ignore[no-any-return]
+    return _with_lists(root)
 
 
 def _with_lists(node: Any) -> Any:

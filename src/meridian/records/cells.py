@@ -64,6 +64,8 @@ class Unreadable:
 
 
 UNREAD: Final = Unreadable()
+ABSENT: Final = object()
+"""What came for a field of JSON that was not given."""
 
 
 class Found:
@@ -89,24 +91,39 @@ class Found:
 
     def add_named(self, path: str, message: str) -> None:
         if self.count == 0:
-            self.problems = [Problem(path, message)]
+            self.problems = [problem(path, message)]
         elif self.count < MAX_NAMED and self.room > 0:
-            self.problems.append(Problem(path, message))
+            self.problems.append(problem(path, message))
         self.count += 1
         self.room -= len(path)
 
     def all(self) -> tuple[Problem, ...]:
         """The problems, each cell once, and how many more there are."""
-        named = len(self.problems)
-        said: dict[str, str] = {}
-        for each in self.problems:
-            held = said.setdefault(each.path, each.message)
-            if held is not each.message:
-                said[each.path] = f"{held}; {each.message}"
-        problems = [Problem(path, message) for path, message in said.items()] if len(said) < named else self.problems
+        problems = self.problems
+        named = len(problems)
+        if named > 1 and len({each.path for each in problems}) < named:
+            said: dict[str, str] = {}
+            for each in problems:
+                held = said.setdefault(each.path, each.message)
+                if held is not each.message:
+                    said[each.path] = f"{held}; {each.message}"
+            problems = [Problem(path, message) for path, message in said.items()]
         if self.count > named:
-            problems.append(Problem("", f"{self.count - named} more did not read; these are the first {named}"))
+            problems = [*problems, Problem("", f"{self.count - named} more did not read; these are the first {named}")]
         return tuple(problems)
+
+
+_new_problem: Final = Problem.__new__
+_set_path: Final = Problem.__dict__["path"].__set__
+_set_message: Final = Problem.__dict__["message"].__set__
+
+
+def problem(path: str, message: str) -> Problem:
+    """`Problem(path, message)` in half its time, which `__init__` spends on the way around what freezes it."""
+    made = _new_problem(Problem)
+    _set_path(made, path)
+    _set_message(made, message)
+    return made
 
 
 def steps_of(at: At) -> list[Step]:
@@ -172,7 +189,7 @@ def quoted(cell: Cell | None, came: object) -> str:
     if cell is not None and cell.secret:
         return "what was given"
     if type(came) is str:
-        return f'"{_cut(came)}"'
+        return f'"{came if len(came) <= MAX_QUOTED and came.isprintable() else _cut(came)}"'
     match came:
         case None:
             return "null"
@@ -202,10 +219,10 @@ def _cut(text: str) -> str:
 
 def wanted(cell: Cell) -> str:
     """What would be right in `cell`, to follow "write"; kept with the cell."""
-    kept = vars(cell).get("_wanted")
+    kept: str | None = cell.__dict__.get("_wanted")
     if kept is None:
-        kept = vars(cell)["_wanted"] = _wanted(cell)
-    return cast("str", kept)
+        kept = cell.__dict__["_wanted"] = _wanted(cell)
+    return kept
 
 
 def _wanted(cell: Cell) -> str:
@@ -425,12 +442,19 @@ _TEXTS: Final[dict[type, Callable[[Cell, str], tuple[Any, str]]]] = {
 # ── A cell of JSON ─────────────────────────────────────────────────────────
 
 
+def json_field(field: FieldShape, came: object, at: At, found: Found) -> Any:
+    """As `json_cell`, of a field of the record at `at`; its default where it is ABSENT and has one."""
+    if came is ABSENT:
+        return missing(field, (at, field.name), found) if field.required else field.make_default()
+    return json_cell(field, came, (at, field.name), found)
+
+
 def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     """The value of a cell that is no record, list or dict; or UNREAD, with the problem found."""
     if came is None and cell.nullable:
         return None
-    if type(came) is str and type(cell.kind) in _TEXTS:
-        value, why = read_text(cell, came)
+    if type(came) is str and (text := _TEXTS.get(type(cell.kind))):
+        value, why = text(cell, came)
     elif isinstance(cell.kind, Integer) and type(came) is int:
         value, why = _bounded(cell, came, came)
         if abs(came) >= 10**MAX_DIGITS:
@@ -607,6 +631,13 @@ def refused(wrong: ValueError, at: At, found: Found) -> Unreadable:
 # ── A cell of a form ───────────────────────────────────────────────────────
 
 TRUTHS: Final = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
+
+
+def form_field(field: FieldShape, came: object, at: At, found: Found, zone: Any = None) -> Any:
+    """As `form_cell`, of a field of the record at `at`; its default where it was left blank, as None, and has one."""
+    if came is None:
+        return missing(field, (at, field.name), found) if field.required else field.make_default()
+    return form_cell(field, came, (at, field.name), found, zone)
 
 
 def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) -> Any:

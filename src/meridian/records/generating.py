@@ -1,8 +1,9 @@
 """Python written for one record: what reads it from JSON, and what reads it from a form's tree.
 
 A Shape goes in; a function comes out, made at the first read and kept with the Shape. What is written is what one would
-write by hand: a good cell is read in place, and whatever else came goes to `cells`, which has the rules. So the two ways in
-differ only where a form and JSON do, and a list of records is one loop. A long list is read by `columns`, as far as it can be.
+write by hand: a good cell is read in place, and whatever else came, nothing at all included, goes to `cells`, which has the
+rules. `_Writer` writes what both ways in have in common, and a subclass what JSON or a form has of its own. A list of records
+is one loop; a long one is read by `columns`, as far as it can be.
 
 The code has a name, `meridian JSON reader of Lot`, and a traceback shows its lines.
 """
@@ -10,15 +11,14 @@ The code has a name, `meridian JSON reader of Lot`, and a traceback shows its li
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from keyword import iskeyword
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from meridian.records import cells, columns, tree
-from meridian.records.cells import UNREAD
+from meridian.records.cells import ABSENT, UNREAD
 from meridian.records.shape import (
     MAX_DIGITS,
     MAX_ROWS,
@@ -44,18 +44,22 @@ __all__: list[str] = []
 Reader = Callable[[Any, Any, cells.Found], Any]
 """Reads `(what came, where it is, found)` to a value, or to UNREAD with problems found."""
 Source = Literal["JSON", "form"]
+Code: TypeAlias = "list[str | Code]"
+"""Lines of Python; those in a list of their own are one step further in."""
 
 _HELPERS: Final = {
+    "ABSENT": ABSENT,
     "UNREAD": UNREAD,
     "Decimal": Decimal,
     "day": date.fromisoformat,
     "truths": cells.TRUTHS,
     "whole": re.compile(r"-?[0-9]{1,18}").fullmatch,
     "json_cell": cells.json_cell,
+    "json_field": cells.json_field,
     "form_cell": cells.form_cell,
+    "form_field": cells.form_field,
     "half_a_key": cells.half_a_key,
     "unknown": cells.unknown,
-    "missing": cells.missing,
     "mended": cells.mended,
     "refused": cells.refused,
     "refused_in_form": tree.refused,
@@ -73,29 +77,10 @@ _HELPERS: Final = {
     "enumerate": enumerate,
     "tuple": tuple,
     "id": id,
-    "True": True,
     "ValueError": ValueError,
 }
 _LOCALS: Final = frozenset(
-    [
-        "absent",
-        "all_read",
-        "at",
-        "before",
-        "came",
-        "found",
-        "keep",
-        "kept",
-        "members",
-        "n",
-        "number",
-        "read",
-        "row",
-        "rows",
-        "size",
-        "value",
-        "wrong",
-    ]
+    "absent all_read at before came found get keep kept made members n read row rows value wrong".split()  # noqa: SIM905
 )
 """What the written functions call their own; the value of a field has the field's name and a `_`."""
 
@@ -104,12 +89,18 @@ def record_reader(shape: Shape[Any], source: Source) -> Reader:
     """What reads one `shape` from an object, or from a form's cells."""
     kept = shape.derived.get(source)
     if kept is None:
-        kept = shape.derived[source] = _Writer(shape.name, source).record(shape)
+        writer = _WRITERS[source](shape.name)
+        kept = shape.derived[source] = writer.function(writer.record(shape))
     return kept
 
 
-class _Source:
-    """What was written, for the traceback that asks for its lines."""
+def source_of(reader: Reader) -> str:
+    """The lines that were written for `reader`."""
+    return str(reader.__globals__["__loader__"].get_source(""))
+
+
+class _Loader:
+    """Keeps what was written for the traceback that asks for its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -118,370 +109,227 @@ class _Source:
         return self.text
 
 
+def _indented(code: Code, margin: str = "") -> str:
+    return "".join(f"{margin}{each}\n" if isinstance(each, str) else _indented(each, f"{margin}    ") for each in code)
+
+
+Branch: TypeAlias = "tuple[str, Code]"
+
+
+def _first_true(branches: list[Branch]) -> Code:
+    """The code of the first of `branches` whose condition holds; an empty one always does."""
+    code: Code = []
+    for condition, then in branches:
+        if condition:
+            code += [f"{'elif' if code else 'if'} {condition}:", then]
+        else:
+            code += ["else:", then] if code else then
+    return code
+
+
 class _Writer:
-    """One function while it is written: its lines, and the names they use."""
+    """Writes one function; keeps the names that it uses."""
 
-    def __init__(self, name: str, source: Source) -> None:
+    source: ClassVar[Source]
+
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.source: Source = source
-        self.form = source == "form"
-        self.lines: list[str] = []
-        self.depth = 0
-        self.names: dict[str, Any] = dict(_HELPERS)
+        self.names: dict[str, Any] = _HELPERS.copy()
 
-    # the text
-
-    def __call__(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-    @contextmanager
-    def block(self, line: str) -> Iterator[None]:
-        self(line)
-        self.depth += 1
-        yield
-        self.depth -= 1
+    def function(self, code: Code) -> Reader:
+        text = _indented(code)
+        file = f"meridian {self.source} reader of {self.name}"
+        self.names.update(__name__=file, __loader__=_Loader(text))
+        exec(compile(text, file, "exec", dont_inherit=True), self.names)  # noqa: S102  (made here, of names that are identifiers)
+        return self.names["read"]  # type: ignore[no-any-return]
 
     def called(self, wish: str, value: Any) -> str:
         """A name for `value` in the code: the one wished for, where it is an identifier that nothing else there has."""
-        wish = re.sub(r"[^A-Za-z0-9_]", "", wish)
-        if wish in _LOCALS or wish.endswith("_") or not wish.isidentifier() or iskeyword(wish):
-            wish = f"the_{wish}1"
+        if wish in _LOCALS or wish.endswith("_") or not (wish.isascii() and wish.isidentifier()) or iskeyword(wish):
+            wish = f"the_{re.sub('[^A-Za-z0-9_]', '', wish)}1"
         name, n = wish, 2
-        while name in self.names and self.names[name] is not value:
+        while self.names.setdefault(name, value) is not value:
             name, n = f"{wish}{n}", n + 1
-        self.names[name] = value
         return name
 
-    def function(self) -> Reader:
-        text = "\n".join(self.lines) + "\n"
-        file = f"meridian {self.source} reader of {self.name}"
-        self.names.update(__name__=file, __loader__=_Source(text))
-        exec(compile(text, file, "exec", dont_inherit=True), self.names)  # noqa: S102  (made above, of names that are identifiers)
-        return self.names["read"]  # type: ignore[no-any-return]
-
-    # the functions
-
-    def record(self, shape: Shape[Any]) -> Reader:
-        with self.block("def read(row, at, found):"):
-            self("before = found.count")
-            made = self.fields(shape, "at", root=True)
-            with self.block("if found.count != before:"):
-                self(f"return mended({self.called(f'{shape.name}_shape', shape)}, ({made}))")
-            self.build(shape, made, "return {}", "at")
-        return self.function()
-
-    def rows(self, cell: Cell) -> Reader:
-        """What reads a list or a dict."""
-        kind = cell.kind
-        assert isinstance(kind, Rows | Mapping)  # noqa: S101  (the caller looked)
-        item = kind.item
-        as_dict = isinstance(kind, Mapping)
-        with self.block("def read(rows, at, found):"):
-            if not self.form and isinstance(kind, Rows):
-                self.length_check(cell, "rows")
-                if columns.reads(item.kind):
-                    with self.block(f"if len(rows) >= {columns.LONG} and found.by_column:"):
-                        self(f"return {self.long(kind)}(rows, at, found)")
-            if as_dict and not self.form:
-                self("found.members += len(rows)")
-            self("kept = {}" if as_dict else "kept = []")
-            if not as_dict:
-                self("keep = kept.append")
-            self("all_read = True")
-            if isinstance(item.kind, RecordKind) and not self.form:
-                self("members = 0")
-            self("before = found.count")
-            if as_dict:
-                header = "for n, row in rows.items():"
-            else:
-                header = "for n in sorted(rows):" if self.form else "for n, row in enumerate(rows):"
-            with self.block(header):
-                if self.form and not as_dict:
-                    self("row = rows[n]")
-                self.item(item, "kept[n] = {}" if as_dict else "keep({})")
-            if isinstance(item.kind, RecordKind) and not self.form:
-                self("found.members += members")
-            with self.block("if not all_read:"):
-                self("return UNREAD")
-            if self.form and not as_dict:
-                self.length_check(cell, "kept")
-            self("return tuple(kept)" if isinstance(kind, Rows) and kind.as_tuple else "return kept")
-        return self.function()
-
-    def length_check(self, cell: Cell, name: str) -> None:
-        low = f"{cell.min_length} <= " if cell.min_length else ""
-        high = MAX_ROWS if cell.max_length is None else min(cell.max_length, MAX_ROWS)
-        with self.block(f"if not {low}len({name}) <= {high}:"):
-            self(f"return wrong_length({self.called('this', cell)}, len({name}), at, found)")
-
-    def item(self, item: Cell, keep: str) -> None:
-        """One row, or one entry, of a list or dict."""
-        if not self.form and keep.startswith("kept"):
-            with self.block("if half_a_key(n):"):
-                self("""found.add(at, 'a name in it has half a character; write whole ones')""")
-                self("continue")
-        if self.form and isinstance(item.kind, Rows | Mapping):
-            with self.block(f"if nothing_in({self.called('item_kind', item.kind)}, row, (at, n), found):"):
-                self("continue")
-        if not isinstance(item.kind, RecordKind):
-            self.value(item, "item", "row", "value", "(at, n)")
-            with self.block("if value is UNREAD:"):
-                self("all_read = False")
-            with self.block("else:"):
-                self(keep.format("value"))
-            return
-        shape = item.kind.shape
-        if item.nullable and not self.form:
-            with self.block("if row is None:"):
-                self(keep.format("None"))
-                self("continue")
-        with self.block("if type(row) is not dict:"):
-            self(f"{self.source.lower()}_cell({self.called('item', item)}, row, (at, n), found)")
-            self("before = found.count")
-            self("all_read = False")
-            self("continue")
-        if self.form:
-            first = next((each for each in shape.fields if _tells(each)), None)
-            test = f"'{first.name}' not in row and " if first else ""
-            with self.block(f"if {test}nothing_in({self.called('item_kind', item.kind)}, row, (at, n), found):"):
-                self("continue")
-        made = self.fields(shape, "(at, n)", root=False)
-        with self.block("if found.count != before:"):
-            self("before = found.count")
-            self(f"value = mended({self.called(f'{shape.name}_shape', shape)}, ({made}))")
-            with self.block("if value is UNREAD:"):
-                self("all_read = False")
-            with self.block("else:"):
-                self(keep.format("value"))
-            self("continue")
-        self.build(shape, made, keep, "(at, n)", in_loop=True)
-
-    # the parts of a record
-
-    def fields(self, shape: Shape[Any], at: str, *, root: bool) -> str:
-        """Read every field of `row` into a name of its own, and give these names, in order."""
-        count = len(shape.fields)
-        if not self.form:
-            self("size = len(row)")
-            self("found.members += size" if root else "members += size")
-        counted = not (self.form and root)
-        if counted:
-            self("absent = 0")
-        for field in shape.fields:
-            self.field(field, f"({at}, '{field.name}')", counted)
-        if not self.form:
-            with self.block(f"if size + absent != {count}:"):
-                self(f"unknown({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)")
-        else:
-            with self.block(f"if len(row) + absent != {count}:" if counted else f"if {at}:"):
-                self(f"astray({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)")
-        return "".join(f"{_local(field)}, " for field in shape.fields)
-
-    def field(self, field: FieldShape, at: str, counted: bool) -> None:
-        local = _local(field)
-        with self.block(f"if '{field.name}' in row:"):
-            self(f"came = row['{field.name}']")
-            self.value(field, field.name, "came", local, at)
-        with self.block("else:"):
-            if counted:
-                self("absent += 1")
-            self.absent(field, local, at)
-
-    def absent(self, field: FieldShape, local: str, at: str) -> None:
-        """What a field is that nothing was given for."""
-        kind = field.kind
-        if self.form:
-            if isinstance(kind, Boolean) and not field.nullable:
-                if field.required or field.make_default() is False:
-                    self(f"{local} = False")
-                else:
-                    self(f"{local} = found.query")
-                return
-            if isinstance(kind, Rows | Mapping) and not (
-                field.nullable and not field.required and field.make_default() is None
-            ):
-                if isinstance(kind, Rows) and field.min_length:
-                    self(f"{local} = wrong_length({self.called(f'{field.name}_cell', field)}, 0, {at}, found)")
-                elif isinstance(kind, Mapping):
-                    self(f"{local} = {{}}")
-                else:
-                    self(f"{local} = {'()' if kind.as_tuple else '[]'}")
-                return
-            if isinstance(kind, RecordKind) and field.required and not field.nullable:
-                self(f"{local} = {self.lazily(field.name, kind)}({{}}, {at}, found)")
-                return
-        if field.required:
-            self(f"{local} = missing({self.called(f'{field.name}_cell', field)}, {at}, found)")
-        else:
-            self(f"{local} = {self.default(field)}")
-
-    def default(self, field: FieldShape) -> str:
-        if field.default_factory is not None:
-            if field.default_factory is list:
-                return "[]"
-            return f"{self.called(f'make_{field.name}', field.default_factory)}()"
-        value = field.default
-        if value is None or isinstance(value, bool) or (value == "" and type(value) is str):
-            return repr(value)
-        return self.called(f"{field.name}_default", value)
-
-    def build(self, shape: Shape[Any], made: str, keep: str, at: str, *, in_loop: bool = False) -> None:
-        """Make the record, and let what its own `__post_init__` refuses be a problem."""
-        cls = shape.record
-        record = self.called(shape.name, cls)
-        if in_order(shape):
-            arguments = made.rstrip(", ")
-        else:
-            arguments = ", ".join(f"{field.name}={_local(field)}" for field in shape.fields)
-        if not can_refuse(cls):
-            self(keep.format(f"{record}({arguments})"))
-            return
-        if not in_loop:
-            with self.block("try:"):
-                self(f"return {record}({arguments})")
-            with self.block("except ValueError as wrong:"):
-                self(self.refusal(shape, at, "return "))
-            return
-        with self.block("try:"):
-            self(f"value = {record}({arguments})")
-        with self.block("except ValueError as wrong:"):
-            self(self.refusal(shape, at, ""))
-            self("before = found.count")
-            self("all_read = False")
-        with self.block("else:"):
-            self(keep.format("value"))
-
-    def refusal(self, shape: Shape[Any], at: str, returns: str) -> str:
-        if self.form:
-            return f"{returns}refused_in_form(wrong, {self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"
-        return f"{returns}refused(wrong, {at}, found)"
-
-    def lazily(self, name: str, kind: RecordKind | Rows | Mapping, cell: Cell | None = None) -> str:
-        """The name of another reader, which is made when it is first called."""
-        names, source = self.names, self.source
+    def lazily(self, wish: str, make: Callable[[], Reader]) -> str:
+        """A name for a reader that is made when it is first called."""
 
         def first(came: Any, at: Any, found: cells.Found) -> Any:
-            if isinstance(kind, RecordKind):
-                reader = record_reader(kind.shape, source)
-            else:
-                assert cell is not None  # noqa: S101
-                reader = _Writer(f"{self.name}.{name}", source).rows(cell)
-            names[called] = reader
+            reader = self.names[called] = make()
             return reader(came, at, found)
 
-        called = self.called(f"read_{name}", first)
+        called = self.called(wish, first)
         return called
 
-    def long(self, kind: Rows) -> str:
-        """The name of what reads a long list by column, which is made when it is first called."""
-        names = self.names
+    def reader(self, name: str, cell: Cell) -> str:
+        """The name of what reads `cell`, which holds others."""
+        if isinstance(cell.kind, RecordKind):
+            shape = cell.kind.shape
+            return self.lazily(f"read_{name}", lambda: record_reader(shape, self.source))
+        writer = type(self)(f"{self.name}.{name}")
+        return self.lazily(f"read_{name}", lambda: writer.function(writer.holder(cell)))
 
-        def first(rows: Any, at: Any, found: cells.Found) -> Any:
-            names[called] = columns.list_reader(kind, names["read"])
-            return names[called](rows, at, found)
+    # records
 
-        called = self.called("by_column", first)
-        return called
+    def record(self, shape: Shape[Any]) -> Code:
+        """A function that reads one record."""
+        return [
+            "def read(row, at, found):",
+            [
+                "before = found.count",
+                *self.fields(shape, "at", root=True),
+                "if found.count != before:",
+                [f"return {self.mended(shape)}"],
+                *self.made(shape, "return {}", "at"),
+            ],
+        ]
 
-    # one value
+    def row(self, item: Cell, shape: Shape[Any], keep: str) -> Code:
+        """Reads `row`, a record among others, in a loop."""
+        return [
+            "if type(row) is not dict:",
+            [
+                *(self.null(keep) if item.nullable else []),
+                f"{self.source.lower()}_cell({self.called('item', item)}, row, (at, n), found)",
+                "before = found.count",
+                "all_read = False",
+                "continue",
+            ],
+            *self.unless_blank(item),
+            *self.fields(shape, "(at, n)", root=False),
+            "if found.count != before:",
+            [
+                "before = found.count",
+                f"value = {self.mended(shape)} if all_read else UNREAD",
+                "if value is UNREAD:",
+                ["all_read = False"],
+                "else:",
+                [keep.format("value")],
+                "continue",
+            ],
+            *self.made(shape, keep, "(at, n)"),
+        ]
 
-    def value(self, cell: Cell, name: str, came: str, into: str, at: str) -> None:
-        """Read the name `came` into the name `into`: the good case here, any other by `cells`."""
+    def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
+        """Reads every field of `row`, whose place is `at`, into a name of its own; and tells what is no field's."""
+        raise NotImplementedError
+
+    def mended(self, shape: Shape[Any]) -> str:
+        """An expression for the record of which something did not read."""
+        names = "".join(f"{_local(each)}, " for each in shape.fields)
+        mended = f"mended({self.called(f'{shape.name}_shape', shape)}, ({names}))"
+        unread = " or ".join(f"{_local(each)} is UNREAD" for each in shape.fields if each.required)
+        return f"(UNREAD if {unread} else {mended})" if unread else mended
+
+    def made(self, shape: Shape[Any], keep: str, at: str) -> Code:
+        """Makes the record, and lets what its own `__post_init__` refuses be a problem."""
+        names = [_local(each) if in_order(shape) else f"{each.name}={_local(each)}" for each in shape.fields]
+        record = f"{self.called(shape.name, shape.record)}({', '.join(names)})"
+        returns = keep.startswith("return")
+        if not can_refuse(shape.record):
+            return [keep.format(record)] if returns else ["if all_read:", [keep.format(record)]]
+        refused = self.refused(shape, at)
+        if returns:
+            return ["try:", [keep.format(record)], "except ValueError as wrong:", [keep.format(refused)]]
+        return [
+            "try:",
+            [f"value = {record}"],
+            "except ValueError as wrong:",
+            [refused, "before = found.count", "all_read = False"],
+            "else:",
+            [keep.format("value")],
+        ]
+
+    def null(self, keep: str) -> Code:
+        return ["if row is None:", [keep.format("None"), "continue"]]
+
+    def unless_blank(self, _item: Cell) -> Code:
+        """Goes on to the next row where `row` is as if it had not been sent."""
+        return []
+
+    def refused(self, shape: Shape[Any], at: str) -> str:
+        """An expression for what `wrong`, a ValueError of the record's own, makes of it."""
+        raise NotImplementedError
+
+    def default(self, field: FieldShape) -> str:
+        """An expression for the value of an optional field that nothing was given for."""
+        if field.default_factory is not None:
+            return "[]" if field.default_factory is list else f"{self.called(f'make_{field.name}', field.default_factory)}()"
+        value = field.default
+        return repr(value) if value is None or value is True or value is False else self.called(f"{field.name}_default", value)
+
+    # lists and dicts
+
+    def holder(self, cell: Cell) -> Code:
+        """A function that reads a list or a dict."""
         kind = cell.kind
-        this = self.called(f"{name}_cell", cell)
-        zone = ""
-        if self.form and isinstance(kind, DateTime):
-            place = "id(rows), n" if came == "row" else f"id(row), '{name}'"
-            zone = f", found.zones and found.zones.get(({place}))"
-        other = f"{into} = {self.source.lower()}_cell({this}, {came}, {at}, found{zone})"
-        if cell.nullable and not self.form:
-            with self.block(f"if {came} is None:"):
-                self(f"{into} = None")
-            otherwise = "el"
+        assert isinstance(kind, Rows | Mapping)  # noqa: S101  (the caller looked)
+        as_dict, item = isinstance(kind, Mapping), kind.item
+        keep = "kept[n] = {}" if as_dict else "keep({})"
+        if isinstance(item.kind, RecordKind):
+            one = self.row(item, item.kind.shape, keep)
         else:
-            otherwise = ""
-        match kind:
-            case Rows() | Mapping():
-                container = "list" if isinstance(kind, Rows) and not self.form else "dict"
-                if self.form and isinstance(cell, FieldShape) and cell.nullable:
-                    with self.block(f"if nothing_in({self.called(f'{name}_kind', kind)}, {came}, {at}, found):"):
-                        self.absent(cell, into, at)
-                    otherwise = "el"
-                with self.block(f"{otherwise}if type({came}) is {container}:"):
-                    self(f"{into} = {self.lazily(name, kind, cell)}({came}, {at}, found)")
-                if self.form and isinstance(kind, Rows) and tree.is_plain(kind.item):
-                    other = f"{into} = own_rows({this}, {came}, {at}, found)"
-            case RecordKind():
-                with self.block(f"{otherwise}if type({came}) is dict:"):
-                    read = self.lazily(name, kind)
-                    if self.form and isinstance(cell, FieldShape) and (not cell.required or cell.nullable):
-                        with self.block(f"if nothing_in({self.called(f'{name}_kind', kind)}, {came}, {at}, found):"):
-                            self.absent(cell, into, at)
-                        with self.block("else:"):
-                            self(f"{into} = {read}({came}, {at}, found)")
-                    else:
-                        self(f"{into} = {read}({came}, {at}, found)")
-            case _:
-                test, good = self.test(cell, name, came)
-                if not test:
-                    if otherwise:
-                        with self.block("else:"):
-                            self(other)
-                    else:
-                        self(other)
-                    return
-                with self.block(f"{otherwise}if {test}:"):
-                    if isinstance(kind, Date):
-                        with self.block("try:"):
-                            self(f"{into} = {good}")
-                        with self.block("except ValueError:"):
-                            self(other)
-                    elif good != into:
-                        self(f"{into} = {good}")
-                    else:
-                        self("pass")
-        with self.block("else:"):
-            self(other)
+            one = [*self.item(item), "if value is UNREAD:", ["all_read = False"], "else:", [keep.format("value")]]
+        return [
+            "def read(rows, at, found):",
+            [
+                *self.before_rows(cell),
+                *(["kept = {}"] if as_dict else ["kept = []", "keep = kept.append"]),
+                "all_read = True",
+                "before = found.count",
+                *self.each_row(cell, one),
+                *self.after_rows(cell),
+                "return tuple(kept)" if isinstance(kind, Rows) and kind.as_tuple else "return kept",
+            ],
+        ]
 
-    def test(self, cell: Cell, name: str, came: str) -> tuple[str, str]:
-        """What is true of a good `came`, and the value it then is. Narrower than the rule where the rule is rarely needed."""
+    def before_rows(self, cell: Cell) -> Code:
+        raise NotImplementedError
+
+    def each_row(self, cell: Cell, one: Code) -> Code:
+        """Does `one` for each `row` of the `rows`, whose number or key is `n`."""
+        raise NotImplementedError
+
+    def item(self, item: Cell) -> Code:
+        """Reads `row`, which is no record, into `value`."""
+        raise NotImplementedError
+
+    def after_rows(self, cell: Cell) -> Code:
+        raise NotImplementedError
+
+    def length_check(self, cell: Cell, name: str) -> Code:
+        low = f"{cell.min_length} <= " if cell.min_length else ""
+        high = MAX_ROWS if cell.max_length is None else min(cell.max_length, MAX_ROWS)
+        return [
+            f"if not {low}len({name}) <= {high}:",
+            [f"return wrong_length({self.called('this', cell)}, len({name}), at, found)"],
+        ]
+
+    # single cells
+
+    def plainly(self, cell: Cell, name: str, came: str) -> tuple[str, str]:
+        """What is true of a `came` that is plainly good, and the value it then is. Narrower than the rule where the rule is
+        rarely needed; empty where the rule alone will do."""
         match cell.kind:
             case Text():
-                tests = [f"type({came}) is str", f"{came}.isprintable()"]
-                if cell.min_length is not None or cell.max_length is not None:
+                tests = [f"type({came}) is str"]
+                if cell.min_length or cell.max_length is not None:
                     low = f"{cell.min_length} <= " if cell.min_length else ""
                     high = f" <= {cell.max_length}" if cell.max_length is not None else ""
-                    tests.insert(1, f"{low}len({came}){high}" if low or high else "True")
+                    tests.append(f"{low}len({came}){high}")
+                tests.append(f"{came}.isprintable()")
                 if cell.pattern is not None:
                     tests.append(f"{self.called(f'{name}_pattern', re.compile(cell.pattern, re.ASCII).fullmatch)}({came})")
-                if cell.choices:
-                    tests.append(f"{came} in {self.called(f'{name}_choices', frozenset(cell.choices))}")
-                return " and ".join(tests), came
-            case Integer():
-                lowest = self.called("lowest", -(10**MAX_DIGITS) + 1) if cell.min is None else cell.min
-                highest = self.called("highest", 10**MAX_DIGITS - 1) if cell.max is None else cell.max
-                if not self.form:
-                    tests, number = [f"type({came}) is int", f"{lowest} <= {came} <= {highest}"], came
-                elif cell.min is None and cell.max is None:
-                    tests, number = [f"type({came}) is str", f"whole({came})"], f"int({came})"
-                else:
-                    tests = [f"type({came}) is str", f"whole({came})", f"{lowest} <= (number := int({came})) <= {highest}"]
-                    number = "number"
-                if cell.choices:
-                    tests.append(f"{number} in {self.called(f'{name}_choices', frozenset(cell.choices))}")
-                return " and ".join(tests), number
-            case Boolean():
-                if self.form:
-                    return f"type({came}) is str and {came} in truths", f"truths[{came}]"
-                return f"{came} is True or {came} is False", came
+                return " and ".join([*tests, *self.chosen(cell, name, came)]), came
             case DecimalKind():
                 fits = self.called(f"{name}_fits", re.compile(cells.plain_number(cell.places)).fullmatch)
-                tests = [f"type({came}) is str", f"{fits}({came})"]
+                test = f"type({came}) is str and {fits}({came})"
                 if cell.min is None and cell.max is None:
-                    return " and ".join(tests), f"Decimal({came})"
+                    return test, f"Decimal({came})"
                 low = f"{self.called(f'{name}_min', cell.min)} <= " if cell.min is not None else ""
                 high = f" <= {self.called(f'{name}_max', cell.max)}" if cell.max is not None else ""
-                return " and ".join([*tests, f"{low}(number := Decimal({came})){high}"]), "number"
+                return f"{test} and {low}(made := Decimal({came})){high}", "made"
             case Date():
                 return f"type({came}) is str and len({came}) == 10 and {came}[5] != 'W'", f"day({came})"
             case Choice(values, enum):
@@ -490,11 +338,199 @@ class _Writer:
                 return f"type({came}) is str and {came} in {choices}", f"{choices}[{came}]"
         return "", ""
 
+    def good(self, cell: Cell, name: str, came: str, into: str, other: str) -> list[Branch]:
+        """When `came` is plainly good, and what reads it then; `other` reads what only looked so."""
+        test, value = self.plainly(cell, name, came)
+        if isinstance(cell.kind, Date):
+            return [(test, ["try:", [f"{into} = {value}"], "except ValueError:", [other]])]
+        return [(test, [f"{into} = {value}"])] if test else []
+
+    def chosen(self, cell: Cell, name: str, value: str) -> list[str]:
+        return [f"{value} in {self.called(f'{name}_choices', frozenset(cell.choices))}"] if cell.choices else []
+
+
+class _JsonWriter(_Writer):
+    source = "JSON"
+
+    def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
+        code: Code = ["get = row.get", f"{'found.' if root else ''}members += len(row)"]
+        known = len(shape.fields)
+        given = "len(row)"
+        if not all(each.required for each in shape.fields):
+            code.append("absent = 0")
+            given = "absent + len(row)"
+        for each in shape.fields:
+            code += self.field(each, at)
+        names = self.called(f"{shape.name}_names", frozenset(each.name for each in shape.fields))
+        return [
+            *code,
+            f"if {given} != {known} or (found.count != before and not {names}.issuperset(row)):",
+            [f"unknown({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"],
+        ]
+
+    def field(self, field: FieldShape, at: str) -> Code:
+        """Reads one field; an optional one that is ABSENT is counted, so that as many names as there are fields are theirs."""
+        name, into = field.name, _local(field)
+        this = self.called(f"{name}_cell", field)
+        if isinstance(field.kind, Text | Integer | Boolean):  # whose value is what came
+            test, _ = self.plainly(field, name, into)
+            unless_null = f"{into} is not None and " if field.nullable else ""
+            wrong: Branch = (f"{unless_null}not ({test})", [f"{into} = json_field({this}, {into}, {at}, found)"])
+            return [f"{into} = get('{name}', ABSENT)", *_first_true([*self.absent(field, into), wrong])]
+        other = f"{into} = json_field({this}, came, {at}, found)"
+        branches = [*self.branches(field, name, "came", into, f"({at}, '{name}')", other), *self.absent(field, "came")]
+        return [f"came = get('{name}', ABSENT)", *_first_true([*branches, ("", [other])])]
+
+    def absent(self, field: FieldShape, came: str) -> list[Branch]:
+        if field.required:
+            return []
+        return [(f"{came} is ABSENT", ["absent += 1", f"{_local(field)} = {self.default(field)}"])]
+
+    def item(self, item: Cell) -> Code:
+        other = f"value = json_cell({self.called('item_cell', item)}, row, (at, n), found)"
+        return _first_true([*self.branches(item, "item", "row", "value", "(at, n)", other), ("", [other])])
+
+    def branches(self, cell: Cell, name: str, came: str, into: str, at: str, other: str) -> list[Branch]:
+        """When `came` is plainly good, and what reads it then into the name `into`."""
+        null: list[Branch] = [(f"{came} is None", [f"{into} = None"])] if cell.nullable else []
+        if isinstance(cell.kind, RecordKind | Rows | Mapping):
+            type_ = "list" if isinstance(cell.kind, Rows) else "dict"
+            return [(f"type({came}) is {type_}", [f"{into} = {self.reader(name, cell)}({came}, {at}, found)"]), *null]
+        return [*self.good(cell, name, came, into, other), *null]
+
+    def plainly(self, cell: Cell, name: str, came: str) -> tuple[str, str]:
+        if isinstance(cell.kind, Boolean):
+            return f"{came} is True or {came} is False", came
+        if isinstance(cell.kind, Integer):
+            lowest = self.called("lowest", 1 - 10**MAX_DIGITS) if cell.min is None else cell.min
+            highest = self.called("highest", 10**MAX_DIGITS - 1) if cell.max is None else cell.max
+            tests = [f"type({came}) is int", f"{lowest} <= {came} <= {highest}"]
+            return " and ".join([*tests, *self.chosen(cell, name, came)]), came
+        return super().plainly(cell, name, came)
+
+    def refused(self, shape: Shape[Any], at: str) -> str:
+        return f"refused(wrong, {at}, found)"
+
+    def before_rows(self, cell: Cell) -> Code:
+        members: Code = ["members = 0"]
+        if not isinstance(cell.kind, Rows):
+            return ["found.members += len(rows)", *members]
+        kind = cell.kind
+        check = self.length_check(cell, "rows")
+        if not columns.reads(kind.item.kind):
+            return [*check, *members]
+        by_column = self.lazily("by_column", lambda: columns.list_reader(kind, self.names["read"]))
+        long = f"if len(rows) >= {columns.LONG} and found.by_column:"
+        return [*check, long, [f"return {by_column}(rows, at, found)"], *members]
+
+    def each_row(self, cell: Cell, one: Code) -> Code:
+        if isinstance(cell.kind, Rows):
+            return ["for n, row in enumerate(rows):", one]
+        half: Code = ["if half_a_key(n):", ["found.add(at, 'a name in it has half a character; write whole ones')", "continue"]]
+        return ["for n, row in rows.items():", [*half, *one]]
+
+    def after_rows(self, cell: Cell) -> Code:
+        return ["found.members += members", "if not all_read:", ["return UNREAD"]]
+
+
+class _FormWriter(_Writer):
+    source = "form"
+
+    def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
+        code: Code = ["get = row.get"]
+        for each in shape.fields:
+            code += self.field(each, at)
+        names = self.called(f"{shape.name}_names", frozenset(each.name for each in shape.fields))
+        return [
+            *code,
+            f"if {'at and ' if root else ''}not {names}.issuperset(row):",  # at the top, other names may be another's
+            [f"astray({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"],
+        ]
+
+    def field(self, field: FieldShape, at: str) -> Code:
+        into, here = _local(field), f"({at}, '{field.name}')"
+        this = self.called(f"{field.name}_cell", field)
+        other = self.other(field, this, "came", into, at, f"id(row), '{field.name}'")
+        branches = self.branches(field, field.name, "came", into, here, other)
+        holds_others = isinstance(field.kind, RecordKind | Rows | Mapping)
+        if holds_others and (field.nullable or (isinstance(field.kind, RecordKind) and not field.required)):
+            nothing = f"type(came) is dict and nothing_in({self.called(f'{field.name}_kind', field.kind)}, came, {here}, found)"
+            absent = self.absent(field, here) or f"form_field({this}, None, {at}, found)"
+            branches.insert(0, (nothing, [f"{into} = {absent}"]))
+        if absent := self.absent(field, here):
+            branches.append(("came is None", [f"{into} = {absent}"]))
+        return [f"came = get('{field.name}')", *_first_true([*branches, ("", [other])])]
+
+    def absent(self, field: FieldShape, here: str) -> str:
+        """An expression for what a field is that nothing was given for; empty where that is a problem."""
+        kind, optional = field.kind, not field.required
+        if isinstance(kind, Boolean) and not field.nullable:
+            return "found.query" if optional and field.make_default() is True else "False"
+        if isinstance(kind, Rows | Mapping) and not (field.nullable and optional and field.make_default() is None):
+            if isinstance(kind, Rows) and field.min_length:
+                return f"wrong_length({self.called(f'{field.name}_cell', field)}, 0, {here}, found)"
+            return "{}" if isinstance(kind, Mapping) else "()" if kind.as_tuple else "[]"
+        if isinstance(kind, RecordKind) and field.required and not field.nullable:
+            return f"{self.reader(field.name, field)}({{}}, {here}, found)"
+        return self.default(field) if optional else ""
+
+    def item(self, item: Cell) -> Code:
+        other = self.other(item, self.called("item_cell", item), "row", "value", "(at, n)", "id(rows), n")
+        branches = self.branches(item, "item", "row", "value", "(at, n)", other)
+        return [*self.unless_blank(item), *_first_true([*branches, ("", [other])])]
+
+    def unless_blank(self, item: Cell) -> Code:
+        """Goes on to the next row where nothing is in `row`, which a first field that always tells is quick to say."""
+        if not isinstance(item.kind, RecordKind | Rows | Mapping):
+            return []
+        fields = item.kind.shape.fields if isinstance(item.kind, RecordKind) else ()
+        telling = [each for each in fields if not isinstance(each.kind, Boolean | RecordKind | Rows | Mapping)]
+        test = f"'{telling[0].name}' not in row and " if telling else ""
+        return [f"if {test}nothing_in({self.called('item_kind', item.kind)}, row, (at, n), found):", ["continue"]]
+
+    def other(self, cell: Cell, this: str, came: str, into: str, at: str, place: str) -> str:
+        """What reads what is not plainly good, a local time by the zone that was sent beside it."""
+        if isinstance(cell.kind, Rows) and tree.is_plain(cell.kind.item):
+            here = f"({at}, '{cell.name}')" if isinstance(cell, FieldShape) else at
+            return f"{into} = own_rows({this}, {came}, {here}, found)"
+        zone = f", found.zones and found.zones.get(({place}))" if isinstance(cell.kind, DateTime) else ""
+        return f"{into} = {'form_field' if isinstance(cell, FieldShape) else 'form_cell'}({this}, {came}, {at}, found{zone})"
+
+    def branches(self, cell: Cell, name: str, came: str, into: str, at: str, other: str) -> list[Branch]:
+        if isinstance(cell.kind, RecordKind | Rows | Mapping):
+            return [(f"type({came}) is dict", [f"{into} = {self.reader(name, cell)}({came}, {at}, found)"])]
+        return self.good(cell, name, came, into, other)
+
+    def plainly(self, cell: Cell, name: str, came: str) -> tuple[str, str]:
+        if isinstance(cell.kind, Boolean):
+            return f"type({came}) is str and {came} in truths", f"truths[{came}]"
+        if isinstance(cell.kind, Integer):
+            test, number = f"type({came}) is str and whole({came})", f"(made := int({came}))"
+            low = f"{cell.min} <= " if cell.min is not None else ""
+            high = f" <= {cell.max}" if cell.max is not None else ""
+            if low or high:
+                return " and ".join([test, f"{low}{number}{high}", *self.chosen(cell, name, "made")]), "made"
+            return " and ".join([test, *self.chosen(cell, name, number)]), "made" if cell.choices else f"int({came})"
+        return super().plainly(cell, name, came)
+
+    def refused(self, shape: Shape[Any], at: str) -> str:
+        return f"refused_in_form(wrong, {self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"
+
+    def before_rows(self, cell: Cell) -> Code:
+        return []
+
+    def each_row(self, cell: Cell, one: Code) -> Code:
+        if isinstance(cell.kind, Rows):
+            return ["for n in sorted(rows):", ["row = rows[n]", *one]]
+        return ["for n, row in rows.items():", one]
+
+    def after_rows(self, cell: Cell) -> Code:
+        unread: Code = ["if not all_read:", ["return UNREAD"]]
+        return [*unread, *self.length_check(cell, "kept")] if isinstance(cell.kind, Rows) else unread
+
+
+_WRITERS: Final[dict[Source, type[_Writer]]] = {"JSON": _JsonWriter, "form": _FormWriter}
+
 
 def _local(field: FieldShape) -> str:
     return f"{field.name}_"
-
-
-def _tells(field: FieldShape) -> bool:
-    """Whether a form's cell of `field`, where there is one, makes its row a row."""
-    return not isinstance(field.kind, Boolean | RecordKind | Rows | Mapping)

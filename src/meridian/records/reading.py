@@ -81,7 +81,9 @@ def read_json(shape: Shape[R], body: bytes | str, *, lenient: bool = False) -> R
             found = Found()
             found.lenient = lenient
             record = read(value, (), found)
-    return Reading(None if record is UNREAD else record, found.all() if found.count else ())
+    if not found.count:
+        return Reading(record)
+    return Reading(None if record is UNREAD else record, found.all())
 
 
 def read_value(shape: Shape[R], value: Any, *, lenient: bool = False) -> Reading[R]:

@@ -145,14 +145,14 @@ def fault(given: Input, answer: Answer) -> str:
     if given.wrong - named:
         return f"it leaves out {len(given.wrong - named)} of {len(given.wrong)} wrong cells"
     if named - given.wrong:
-        return f"it refuses {len(named - given.wrong)} cells that are right"
+        return f"it names {len(named - given.wrong)} of the cells that are right"
     return "" if given.wrong or _same(given.record, record) else "it makes another record"
 
 
 def _same(expected: Any, value: Any) -> bool:
     """Whether a record of whatever class holds exactly what the dataclass `expected` does."""
     if is_dataclass(expected):
-        return all(_same(getattr(expected, each.name), getattr(value, each.name)) for each in fields(expected))
+        return all(_same(getattr(expected, each.name), getattr(value, each.name, None)) for each in fields(expected))
     if isinstance(expected, list):
         return len(expected) == len(value) and all(map(_same, expected, value))
     return type(expected) is type(value) and str(expected) == str(value)

@@ -38,8 +38,9 @@ from meridian.pages.form import (
     Row,
     Total,
 )
-from meridian.pages.layout import Layout, Leaf, Place, Words, layout_of
-from meridian.pages.looks import SELECT, Looks, choices_of, id_of, is_optional
+from meridian.pages.layout import Layout, Leaf, Words, layout_of
+from meridian.pages.looks import SELECT, Looks, choices_of, is_optional
+from meridian.pages.places import Place, id_of
 from meridian.pages.showing import humanised, inline, shown
 from meridian.pages.typed import (
     LAST_ROW,

@@ -12,13 +12,14 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from meridian.pages.form import Blank, Column, Look, Option
-from meridian.pages.looks import Looks, id_of
-from meridian.pages.showing import heads_over, inline, shown
+from meridian.pages.looks import Looks
+from meridian.pages.places import Place, inside
+from meridian.pages.showing import heads_over, inline
 from meridian.pages.typed import path_below
 from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape
 from meridian.records import Mapping as Entries
 
-__all__ = ["Layout", "Leaf", "Place", "RowLayout", "Words", "layout_of"]
+__all__ = ["Layout", "Leaf", "RowLayout", "Words", "layout_of"]
 
 
 class Words(NamedTuple):
@@ -35,37 +36,6 @@ class Words(NamedTuple):
     totals: frozenset[str] | None
     without: frozenset[str]
     zone: str
-
-
-class Place(NamedTuple):
-    """Where the drawing is, or how it goes on from there: a path, the pattern it is one of, its words, and its id."""
-
-    path: str
-    pattern: str
-    words: str
-    id: str
-
-    def on(self, more: Place) -> Place:
-        """What `more` goes on to from here."""
-        return Place(self.path + more.path, self.pattern + more.pattern, self.words + more.words, self.id + more.id)
-
-    def field(self, name: str, label: str) -> Place:
-        """The field `name` here."""
-        return self.on(_inside(name, label)) if self.path else Place(name, name, label, f"{self.id}-{name}")
-
-    def row(self, number: str, words: str) -> Place:
-        """The row of that number here."""
-        return Place(f"{self.path}[{number}]", f"{self.pattern}[]", words, f"{self.id}[{number}]")
-
-    def key(self, name: str) -> Place:
-        """The entry under the key `name` here."""
-        path = path_below(self.path, name)
-        return Place(path, f"{self.pattern}[]", f"{self.words}, {shown(name)}", self.id + id_of(path[len(self.path) :]))
-
-
-def _inside(name: str, label: str) -> Place:
-    """How the field `name` goes on from the record that it is in."""
-    return Place(f".{name}", f".{name}", f", {inline(label)}", f".{name}")
 
 
 class Leaf(NamedTuple):
@@ -166,7 +136,7 @@ class Layout:
                 inner = f"{group}, {inline(label)}" if group else label if steps else ""
                 for each in shape.fields:
                     own = self.looks.label(each, f"{row}{at.pattern}.{each.name}", each.name)
-                    yield from self._leaves(each, row, at.on(_inside(each.name, own)), (*steps, each.name), own, inner)
+                    yield from self._leaves(each, row, at.on(inside(each.name, own)), (*steps, each.name), own, inner)
             case Rows() | Entries():
                 yield Leaf(cell, at, steps, label, group, None)
             case _:

@@ -5,12 +5,12 @@ A cell enters, with the pattern path it stands at and the author's words for tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from meridian.pages.form import Control, Look, Option, Width
+from meridian.pages.places import id_of
 from meridian.pages.showing import choice_words, humanised
 from meridian.pages.typed import text_of
 from meridian.records import (
@@ -30,7 +30,7 @@ from meridian.records import (
 )
 from meridian.records import Mapping as Entries
 
-__all__ = ["SELECT", "Looks", "choices_of", "id_of", "is_optional"]
+__all__ = ["SELECT", "Looks", "choices_of", "is_optional"]
 
 RADIOS: Final = 5
 """Choices up to here are radios, more are a select."""
@@ -39,7 +39,6 @@ SELECT: Final = 25
 LONG_TEXT: Final = 200
 """A text that may be longer than this is drawn as a textarea."""
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]@-]")
 _OFF: Final = (("autocomplete", "off"), ("spellcheck", "false"))
 
 
@@ -124,11 +123,6 @@ class Looks:
         if isinstance(cell.kind, Boolean):
             return (Option("true", "Yes"), Option("false", "No"))
         return tuple(Option(each, choice_words(each)) for each in choices_of(cell))
-
-
-def id_of(path: str) -> str:
-    """`path` as it may stand in an id."""
-    return _UNSAFE.sub(lambda found: f"~{ord(found[0]):x}", path)
 
 
 def is_optional(cell: Cell) -> bool:

@@ -1,0 +1,49 @@
+"""Where something stands in a drawn form: its path, what it is called in words, and the id of what is drawn there."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from meridian.pages.showing import inline, shown
+from meridian.pages.typed import path_below
+
+__all__ = ["Place", "id_of", "inside"]
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]@-]")
+
+
+class Place(NamedTuple):
+    """Where the drawing is, or how it goes on from there: a path, the pattern it is one of, its words, and its id."""
+
+    path: str
+    pattern: str
+    words: str
+    id: str
+
+    def on(self, more: Place) -> Place:
+        """What `more` goes on to from here."""
+        return Place(self.path + more.path, self.pattern + more.pattern, self.words + more.words, self.id + more.id)
+
+    def field(self, name: str, label: str) -> Place:
+        """The field `name` here."""
+        return self.on(inside(name, label)) if self.path else Place(name, name, label, f"{self.id}-{name}")
+
+    def row(self, number: str, words: str) -> Place:
+        """The row of that number here."""
+        return Place(f"{self.path}[{number}]", f"{self.pattern}[]", words, f"{self.id}[{number}]")
+
+    def key(self, name: str) -> Place:
+        """The entry under the key `name` here."""
+        path = path_below(self.path, name)
+        return Place(path, f"{self.pattern}[]", f"{self.words}, {shown(name)}", self.id + id_of(path[len(self.path) :]))
+
+
+def inside(name: str, label: str) -> Place:
+    """How the field `name` goes on from the record that it is in."""
+    return Place(f".{name}", f".{name}", f", {inline(label)}", f".{name}")
+
+
+def id_of(path: str) -> str:
+    """`path` as it may stand in an id."""
+    return _UNSAFE.sub(lambda found: f"~{ord(found[0]):x}", path)

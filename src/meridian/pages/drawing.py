@@ -38,7 +38,7 @@ from meridian.pages.form import (
     Row,
     Total,
 )
-from meridian.pages.layout import Layout, Leaf, Words, layout_of
+from meridian.pages.layout import Layout, RowLayout, Words, layout_of
 from meridian.pages.looks import SELECT, Looks, choices_of, is_optional
 from meridian.pages.places import Place, id_of
 from meridian.pages.showing import humanised, inline, shown
@@ -262,7 +262,11 @@ class _Drawer:
     # one input
 
     def input(self, cell: Cell, look: Look, node: Typed, at: Place, *, required: bool = False) -> Input:
-        """The input of one cell with what was typed there, or blank."""
+        """The input of one cell, with what was typed there and why it did not read."""
+        return self.typed(cell, look, node).at(at)._replace(problem=self.problem(look, at), required=required)
+
+    def typed(self, cell: Cell, look: Look, node: Typed) -> Input:
+        """The input of one cell, wherever that is, with what was typed there, or blank."""
         control, value, zone, ticked = look.control, node.value, "", False
         chosen: tuple[str, ...] = ()
         match control:
@@ -289,13 +293,17 @@ class _Drawer:
                 pass
         if "\n" in value and control in {"text", "list"}:
             control = "textarea"
+        return Input("", "", look, control, "", value, ticked, chosen, zone)
+
+    def problem(self, look: Look, at: Place) -> str:
+        """Why the cell drawn here did not read; empty where it did."""
         problem = self.met(at)
         if self.problems and look.control == "moment":
             problem = _both(problem, self.met(at.field("zone", "zone")))
-        if self.problems and control == "checks":
+        if self.problems and look.control == "checks":
             for each in [path for path in self.problems if path.startswith(f"{at.path}[")]:
                 problem = _both(problem, self.met(at._replace(path=each)))
-        return Input(at.path, at.id, look, control, at.words, value, ticked, chosen, zone, problem, required)
+        return problem
 
     def upload(self, name: str, label: str, accept: str = "", hint: str = "", *, chosen: str = "") -> Input:
         """An input for a file; the one that was `chosen` before is named, because no page can fill it in."""
@@ -325,14 +333,14 @@ class _Drawer:
             words=() if depth else made_of.words,
             kept=made_of.kept,
         )
-        self.blank(made_of.leaves, shell, at)
+        self.blank(made_of, shell, at)
         problem = self.met(at)
         nodes = rows_typed(node, item)
         first = max(nodes, default=-1) + 1
         spare = self.spare_rows if not depth else int(fresh and not nodes)
         nodes.update(dict.fromkeys(range(first, min(first + spare, LAST_ROW + 1)), NOTHING))
         rows = tuple(
-            self.row(made_of.leaves, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
+            self.row(made_of, shell, below, at, str(number), str(number + 1), fresh=bool(self.spare_rows))
             for number, below in nodes.items()
         )
         return replace(
@@ -344,7 +352,7 @@ class _Drawer:
                 Total(
                     f"{at.path}[]{column.path and '.'}{column.path}",
                     f"Total {inline(column.look.label)}",
-                    _sum([row.cells[n].value for row in rows]),
+                    _sum([row.typed[n].value for row in rows]),
                 )
                 if column.summed
                 else None
@@ -354,7 +362,7 @@ class _Drawer:
             problem=problem,
         )
 
-    def blank(self, leaves: Sequence[Leaf], grid: Grid, at: Place) -> None:
+    def blank(self, made_of: RowLayout, grid: Grid, at: Place) -> None:
         """Draw the blank row of a grid, and those nested in it, unless one like it was drawn. Those around it come first, so
         that every number of its path is a token's; where no key is in it either, the layout keeps it."""
         pattern = _TOKEN.sub("[]", at.path)
@@ -364,35 +372,34 @@ class _Drawer:
         if drawn is None:
             nth = at.path.count("[@")
             blank = _Drawer(self.layout, {}, self.spare_rows, "")
-            row = blank.row(leaves, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
+            row = blank.row(made_of, grid, NOTHING, at, ROW_TOKEN.format(nth), NUMBER_TOKEN.format(nth), fresh=True)
             drawn = {**blank.blanks, pattern: Blank(pattern, grid, row)}
             if pattern == at.pattern:
                 self.layout.blanks[pattern] = drawn
         self.blanks.update(drawn)
 
-    def row(self, leaves: Sequence[Leaf], grid: Grid, node: Typed, at: Place, number: str, counted: str, *, fresh: bool) -> Row:
-        record = bool(leaves and leaves[0].steps)
-        first = "Row" if record and at.words == grid.label and not self.layout.several else f"{at.words} row"
+    def row(self, made_of: RowLayout, grid: Grid, node: Typed, at: Place, number: str, counted: str, *, fresh: bool) -> Row:
+        first = "Row" if made_of.record and at.words == grid.label and not self.layout.several else f"{at.words} row"
         here = at.row(number, f"{first} {counted}")
-        problem = self.met(here) if record else ""
-        cells: list[Input] = []
+        problem = self.met(here) if made_of.record else ""
+        typed: list[Input] = []
+        for leaf, look in made_of.leaves:
+            each = self.typed(leaf.cell, look, leaf.below(node))
+            if self.problems and (wrong := self.problem(look, here.on(leaf.place))):
+                each = each._replace(problem=wrong)
+            typed.append(each)
         under: list[Part] = []
-        for leaf in leaves:
-            below = node
-            for step in leaf.steps:
-                below = below.below.get(step, NOTHING)
-            place = here.on(leaf.place)
-            if leaf.look is not None:
-                cells.append(self.input(leaf.cell, leaf.look, below, place))
-            elif isinstance(leaf.cell.kind, Rows) and not _as_checks(leaf.cell.kind.item, below):
+        for leaf in made_of.under:
+            below, place = leaf.below(node), here.on(leaf.place)
+            if isinstance(leaf.cell.kind, Rows) and not _as_checks(leaf.cell.kind.item, below):
                 under.append(self.grid(leaf.cell, leaf.cell.kind.item, below, place, leaf.label, grid.depth + 1, fresh=fresh))
             else:
                 under.append(self.part(leaf.cell, below, place, leaf.label, must=False, depth=grid.depth + 1))
-        return Row(here.path, f"{here.id}-row", here.words, counted, tuple(cells), tuple(under), problem)
+        return Row(here.path, f"{here.id}-row", here.words, counted, tuple(typed), made_of.places, tuple(under), problem)
 
     def focused(self, path: str, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """The rows, with the focus where the button that was pressed leads: the row added, or one beside the row removed."""
-        if not rows or not self.focus.startswith(path) or not any(row.cells for row in rows):
+        if not rows or not self.focus.startswith(path) or not any(row.typed for row in rows):
             return rows
         rest = self.focus[len(path) :]
         if rest and not _NUMBER.fullmatch(rest):
@@ -400,8 +407,8 @@ class _Drawer:
         numbers = [int(row.number) - 1 for row in rows if row.number.isdecimal()]
         after = [n for n, number in enumerate(numbers) if rest and number >= int(rest[1:-1])]
         n = after[0] if after else len(rows) - 1
-        first, *others = rows[n].cells
-        return (*rows[:n], rows[n]._replace(cells=(first._replace(focus=True), *others)), *rows[n + 1 :])
+        first, *others = rows[n].typed
+        return (*rows[:n], rows[n]._replace(typed=(first._replace(focus=True), *others)), *rows[n + 1 :])
 
     def sums(self, pattern: str, node: Typed) -> Iterator[Total]:
         """The totals of lists under the rows of `pattern`, which the author asked for."""

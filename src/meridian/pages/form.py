@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from meridian.pages.places import Place
 from meridian.pages.showing import by_thousands, inline
 
 __all__ = [
@@ -62,7 +63,8 @@ class Look:
     """What a field's input is like wherever it stands; the inputs of a column share one.
 
     `figure` is a number, set to the right; `attributes` are what the browser is told; `default` is what blank means;
-    `companion` says that a box left unticked must still be sent; `tool` is what the browser's agent is told.
+    `companion` says that a box left unticked must still be sent; `tool` is what the browser's agent is told. `kept` is where
+    the template keeps what it drew (`pages.alike`).
     """
 
     control: Control
@@ -76,6 +78,7 @@ class Look:
     default: str = ""
     companion: bool = False
     tool: str = ""
+    kept: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 class Input(NamedTuple):
@@ -97,6 +100,10 @@ class Input(NamedTuple):
     problem: str = ""
     required: bool = False
     focus: bool = False
+
+    def at(self, place: Place) -> Input:
+        """The same input there."""
+        return self._replace(path=place.path, id=place.id, where=place.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +145,27 @@ class Total:
 
 
 class Row(NamedTuple):
-    """One row: `where` names it in words, as in "Row 8", and `number` as a person counts; an input for each column, and what is
-    nested under it."""
+    """One row: `where` names it in words, as in "Row 8", and `number` as a person counts; what stands in each column, and what
+    is nested under it.
+
+    `typed` are its inputs without their names. Most rows are drawn from one like them, so that only a few inputs are ever asked
+    for by name; `places` say how the name of each goes on from the row's, and are the same for every row of a list.
+    """
 
     path: str
     id: str
     where: str
     number: str
-    cells: tuple[Input, ...]
+    typed: tuple[Input, ...]
+    places: tuple[Place, ...]
     under: tuple[Part, ...] = ()
     problem: str = ""
+
+    @property
+    def cells(self) -> tuple[Input, ...]:
+        """An input for each column."""
+        here = Place(self.path, "", self.where, self.id.removesuffix("-row"))
+        return tuple(each.at(here.on(place)) for each, place in zip(self.typed, self.places, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +175,7 @@ class Grid:
     `heads` are the labels over the columns, with how many each spans, and empty where no column belongs to an inner record.
     `words` explains the columns, those of nested lists too, once, at the outermost grid. `totals` has one for each column, or
     None; `sums` are those of nested lists. `depth` counts from 0; `opened` says whether a nested grid is unfolded. `kept` is
-    where the template keeps the rows it drew, for those that are alike (`pages.alike`).
+    where the template keeps what it drew (`pages.alike`).
     """
 
     path: str

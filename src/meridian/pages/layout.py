@@ -15,7 +15,7 @@ from meridian.pages.form import Blank, Column, Look, Option
 from meridian.pages.looks import Looks
 from meridian.pages.places import Place, inside
 from meridian.pages.showing import heads_over, inline
-from meridian.pages.typed import path_below
+from meridian.pages.typed import NOTHING, Typed, path_below
 from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape
 from meridian.records import Mapping as Entries
 
@@ -51,12 +51,24 @@ class Leaf(NamedTuple):
     group: str
     look: Look | None
 
+    def below(self, row: Typed) -> Typed:
+        """What was typed here in a row."""
+        for step in self.steps:
+            row = row.below.get(step, NOTHING)
+        return row
+
 
 class RowLayout(NamedTuple):
-    """What the rows of one list are made of. `words` explains its columns, those of nested lists too. `kept` is where the
-    template keeps the rows it drew (`pages.alike`)."""
+    """What the rows of one list are made of: the leaves that have a column each, with its look, and those `under` it.
 
-    leaves: tuple[Leaf, ...]
+    `places` are those of the columns' leaves. `record` says that a row is a record, and not one cell. `words` explains the
+    columns, those of nested lists too. `kept` is where the template keeps what it drew (`pages.alike`).
+    """
+
+    record: bool
+    leaves: tuple[tuple[Leaf, Look], ...]
+    places: tuple[Place, ...]
+    under: tuple[Leaf, ...]
     columns: tuple[Column, ...]
     heads: tuple[tuple[str, int], ...]
     words: tuple[tuple[str, str], ...]
@@ -111,14 +123,16 @@ class Layout:
         labelled by its key, which is a person's, so that it is not kept."""
         known = self._rows.get(at.pattern)
         if known is None:
-            leaves = tuple(self._leaves(item, f"{at.pattern}[]", Place("", "", "", ""), (), label, ""))
+            every = list(self._leaves(item, f"{at.pattern}[]", Place("", "", "", ""), (), label, ""))
+            leaves = tuple((leaf, leaf.look) for leaf in every if leaf.look is not None)
             columns = tuple(
-                Column(leaf.place.path.removeprefix("."), leaf.look, leaf.group, self._summed(leaf, at))
-                for leaf in leaves
-                if leaf.look is not None
+                Column(leaf.place.path.removeprefix("."), look, leaf.group, self._summed(leaf, at)) for leaf, look in leaves
             )
             known = RowLayout(
+                isinstance(item.kind, RecordKind),
                 leaves,
+                tuple(leaf.place for leaf, _ in leaves),
+                tuple(leaf for leaf in every if leaf.look is None),
                 columns,
                 heads_over(columns),
                 tuple(self._words(item, f"{at.pattern}[]", "")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import add
 from typing import NamedTuple
 
 from meridian.pages.showing import inline, shown
@@ -23,7 +24,7 @@ class Place(NamedTuple):
 
     def on(self, more: Place) -> Place:
         """What `more` goes on to from here."""
-        return Place(self.path + more.path, self.pattern + more.pattern, self.words + more.words, self.id + more.id)
+        return Place._make(map(add, self, more))
 
     def field(self, name: str, label: str) -> Place:
         """The field `name` here."""

@@ -48,9 +48,9 @@ class Typed:
 
     __slots__ = ("below", "values")
 
-    def __init__(self) -> None:
-        self.values: list[str] = []
-        self.below: dict[Step, Typed] = {}
+    def __init__(self, values: list[str] | None = None, below: dict[Step, Typed] | None = None) -> None:
+        self.values = [] if values is None else values
+        self.below = {} if below is None else below
 
     @property
     def value(self) -> str:
@@ -123,8 +123,7 @@ def rows_typed(node: Typed, item: Cell) -> dict[int, Typed]:
     found = dict(sorted(rows.items()))
     if not isinstance(item.kind, RecordKind | Rows | Entries):
         for number, value in enumerate([*node.values, *node.at(EVERY).values], start=max(found, default=-1) + 1):
-            found[number] = Typed()
-            found[number].values.append(value)
+            found[number] = Typed([value])
     return found
 
 
@@ -148,7 +147,7 @@ def every(node: Typed, steps: Sequence[Step]) -> Iterator[Typed]:
 
 
 def typed_in(record: object) -> Typed:
-    """The tree of `record`, without its secrets."""
+    """The tree of `record`, without its secrets, to be drawn and not added to."""
     return _typed(RecordKind(shape_of(type(record))), record)
 
 
@@ -163,20 +162,28 @@ def typed_by_default(shape: Shape[Any]) -> Typed:
     return root
 
 
+_SINGLE: Final = frozenset({str, Decimal, dt.date, int, bool})
+"""Classes whose values stand in one cell, whatever its kind; most values are of one of them."""
+
+
 def _typed(kind: Kind, value: Any) -> Typed:
-    node = Typed()
+    if value is None:
+        return NOTHING
+    if type(value) in _SINGLE:
+        return Typed([text_of(value)], NOTHING.below)
     match kind:
-        case _ if value is None:
-            pass
         case RecordKind(shape):
-            node.below = {each.name: _typed(each.kind, getattr(value, each.name)) for each in shape.fields if not each.secret}
+            below: dict[Step, Typed] = {}
+            for each in shape.fields:
+                if not each.secret:
+                    below[each.name] = _typed(each.kind, getattr(value, each.name))
+            return Typed(NOTHING.values, below)
         case Rows(item):
-            node.below = {number: _typed(item.kind, each) for number, each in enumerate(value)}
+            return Typed(NOTHING.values, {number: _typed(item.kind, each) for number, each in enumerate(value)})
         case Entries(item):
-            node.below = {key: _typed(item.kind, each) for key, each in value.items()}
+            return Typed(NOTHING.values, {key: _typed(item.kind, each) for key, each in value.items()})
         case _:
-            node.values.append(text_of(value))
-    return node
+            return Typed([text_of(value)], NOTHING.below)
 
 
 def text_of(value: object) -> str:

@@ -68,6 +68,11 @@ ABSENT: Final = object()
 """What came for a field of JSON that was not given."""
 
 
+_new_problem: Final = Problem.__new__
+_set_path: Final = Problem.__dict__["path"].__set__
+_set_message: Final = Problem.__dict__["message"].__set__
+
+
 class Found:
     """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; whether
     a list was too long to be looked at (`bulky`); and whether a long list may still be read by column."""
@@ -85,16 +90,21 @@ class Found:
 
     def add(self, at: At, message: str) -> None:
         if self.count < MAX_NAMED and self.room > 0:
-            self.add_named(print_at(at), message)
-        else:
-            self.count += 1
+            self.name(print_at(at), message)
+        self.count += 1
 
     def add_named(self, path: str, message: str) -> None:
-        if self.count == 0:
-            self.problems = [problem(path, message)]
-        elif self.count < MAX_NAMED and self.room > 0:
-            self.problems.append(problem(path, message))
+        if self.count < MAX_NAMED and self.room > 0:
+            self.name(path, message)
         self.count += 1
+
+    def name(self, path: str, message: str) -> None:
+        if self.count == 0:
+            self.problems = []
+        problem = _new_problem(Problem)  # half of what `Problem(path, message)` takes, which goes around what freezes it
+        _set_path(problem, path)
+        _set_message(problem, message)
+        self.problems.append(problem)
         self.room -= len(path)
 
     def all(self) -> tuple[Problem, ...]:
@@ -113,19 +123,6 @@ class Found:
         return tuple(problems)
 
 
-_new_problem: Final = Problem.__new__
-_set_path: Final = Problem.__dict__["path"].__set__
-_set_message: Final = Problem.__dict__["message"].__set__
-
-
-def problem(path: str, message: str) -> Problem:
-    """`Problem(path, message)` in half its time, which `__init__` spends on the way around what freezes it."""
-    made = _new_problem(Problem)
-    _set_path(made, path)
-    _set_message(made, message)
-    return made
-
-
 def steps_of(at: At) -> list[Step]:
     steps: list[Step] = []
     while at:
@@ -140,12 +137,13 @@ def print_at(at: At) -> str:
     if not at:
         return ""
     holder, step = at
-    before = print_at(holder)
     if type(step) is int:
-        return f"{before}[{step}]"
-    if step.isidentifier() and step.isascii():
-        return f"{before}.{step}" if before else cast("str", step)
-    return before + print_path((step,))
+        return f"{print_at(holder)}[{step}]"
+    if not (step.isidentifier() and step.isascii()):
+        return print_at(holder) + print_path((step,))
+    if holder and type(holder[1]) is int:  # a row, as most are
+        return f"{print_at(holder[0])}[{holder[1]}].{step}"
+    return f"{print_at(holder)}.{step}" if holder else cast("str", step)
 
 
 # ── What comes that is no value ────────────────────────────────────────────

@@ -462,7 +462,7 @@ def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     elif isinstance(cell.kind, JsonObject) and isinstance(came, dict):
         value, why = came, _no_json(cell, came, len(steps_of(at)), found)
     else:
-        why = _another_kind(cell, came)
+        why = _another_kind(cell, came) if found.count < MAX_NAMED else _UNNAMED
     if not why:
         return value
     if found.lenient and came in ("", "null") and _may_be_left_out(cell):
@@ -475,6 +475,8 @@ def _may_be_left_out(cell: Cell) -> TypeGuard[FieldShape]:
     return isinstance(cell, FieldShape) and not cell.required and not isinstance(cell.kind, Text)
 
 
+_UNNAMED: Final = "it is one of too many"
+"""In place of words that nobody reads, since so many problems are named already that this one is only counted."""
 _TOO_LONG: Final = f"it has over {MAX_DIGITS} digits; write fewer"
 
 
@@ -573,6 +575,9 @@ def unknown(shape: Shape[Any], came: dict[str, Any], at: At, found: Found) -> No
 
 def missing(cell: Cell, at: At, found: Found) -> Unreadable:
     """The problem of a required field that nothing was given for."""
+    if found.count >= MAX_NAMED:
+        found.count += 1
+        return UNREAD
     said = wanted(cell)
     found.add(at, "nothing was given, and it is needed" if said == "a text" else f"nothing was given; write {said}")
     return UNREAD

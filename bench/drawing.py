@@ -10,14 +10,15 @@ __all__ = ["Line", "drawn"]
 
 Points = list[tuple[float, float]]
 
-WIDTH, HEIGHT = 460, 320
-LEFT, RIGHT, TOP, BOTTOM = 46, 150, 34, 40
+WIDTH, HEIGHT = 480, 340
+LEFT, RIGHT, TOP, BOTTOM = 46, 165, 34, 40
 STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .title { font-weight: 600; font-size: 14px; }
   .faint { fill: #656d76; }
   .grid { stroke: #d1d9e0; stroke-width: 1; }
   path { fill: none; stroke-linejoin: round; }
+  path.leader { stroke: #8c959f; stroke-width: 0.5; }
   path.peer { stroke: #8c959f; stroke-width: 1.25; }
   path.floor { stroke: #656d76; stroke-width: 1.5; stroke-dasharray: 3 3; }
   path.ours { stroke: #0969da; stroke-width: 3; }
@@ -83,7 +84,8 @@ def _panel(title: str, lines: list[Line], columns: range, rows: range, axes: str
     for line, label_y in zip(ordered, _apart([y(line.points[-1][1]) for line in ordered]), strict=True):
         path = " ".join(f"{x(across_at):.1f},{y(up_at):.1f}" for across_at, up_at in line.points)
         yield f'<path class="{line.weight}" d="M{path}"/>'
-        yield f'<text class="{line.weight}" x="{WIDTH - RIGHT + 8}" y="{label_y + 4:.1f}">{line.label}</text>'
+        yield f'<path class="leader" d="M{path.rpartition(" ")[2]} l6,0 L{WIDTH - RIGHT + 18},{label_y:.1f} l4,0"/>'
+        yield f'<text class="{line.weight}" x="{WIDTH - RIGHT + 25}" y="{label_y + 4:.1f}">{line.label}</text>'
 
 
 def _apart(places: list[float], distance: float = 14) -> list[float]:
@@ -91,7 +93,7 @@ def _apart(places: list[float], distance: float = 14) -> list[float]:
     moved: list[float] = []
     for place in places:
         moved.append(max(place, moved[-1] + distance) if moved else place)
-    lowest: float = HEIGHT - BOTTOM
+    lowest: float = HEIGHT - BOTTOM - 4
     for n in reversed(range(len(moved))):
         moved[n] = min(moved[n], lowest)
         lowest = moved[n] - distance

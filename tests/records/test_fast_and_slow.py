@@ -1,6 +1,7 @@
 """What the generated readers read, and the columns of long lists, is what the rules say: here they are once more, slowly.
 
-The slow reader walks the shape, one cell after another, each by the function of `cells` that has its rule.
+The slow readers walk the shape, one cell after another, each by the function of `cells` that has its rule; and the name of each
+cell of a form is walked from its beginning.
 """
 
 import json
@@ -9,6 +10,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Literal
+from urllib.parse import urlencode
 from uuid import UUID
 
 import pytest
@@ -16,12 +18,28 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from meridian.errors import Unread
-from meridian.records import Cell, Mapping, Reading, RecordKind, Rows, Shape, field, read_json, read_value, shape_of
+from meridian.records import (
+    Boolean,
+    Cell,
+    FieldShape,
+    Mapping,
+    Reading,
+    RecordKind,
+    Rows,
+    Shape,
+    field,
+    read_form,
+    read_json,
+    read_query,
+    read_value,
+    shape_of,
+)
 from meridian.records import cells as rules
+from meridian.records import tree as trees
 from meridian.records.cells import UNREAD, Found
 from meridian.records.columns import LONG, column_of_record
 from meridian.records.shape import MAX_ROWS
-from strategies import as_json, json_values, record_classes, records, spoilt
+from strategies import as_form, as_json, json_values, record_classes, records, spoilt
 
 MANY_CLASSES = settings(suppress_health_check=list(HealthCheck))
 
@@ -289,7 +307,10 @@ def test_a_cell_left_out_of_some_rows_of_a_long_list_is_read_as_the_rules_say(na
 
 def test_a_long_list_of_good_rows_is_read_by_column():
     rows, found = [ROW] * LONG, Found()
-    assert list(column_of_record(shape_of(Row))(rows, found)) == read_slowly(shape_of(Table), {"rows": rows}).record.rows
+    assert (
+        list(column_of_record(shape_of(Row), form=False)(rows, found))
+        == read_slowly(shape_of(Table), {"rows": rows}).record.rows
+    )
     assert found.members == LONG * (len(ROW) + 2)
 
 
@@ -305,3 +326,244 @@ def test_a_name_given_twice_in_a_long_list_is_told():
     assert [str(each) for each in reading.problems] == [
         f'parts[{LONG}].name: it is given twice, as "a" and as "b"; give it once'
     ]
+
+
+# ── A form, slowly ─────────────────────────────────────────────────────────
+
+
+def read_form_slowly(shape: Shape[Any], pairs: list[tuple[str, str]], *, query: bool = False) -> Reading[Any]:
+    """`pairs`, of a form, as the record that `shape` describes."""
+    put = trees.Tree(shape)
+    for name, text in pairs:
+        value = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+        if value:
+            put.put(name, value)
+        else:
+            put.blanks.append((None, name))
+    put.close()
+    found = Found()
+    found.query, found.zones = query, put.zones
+    record = _form_record(shape, put.root, (), found)
+    for name, why in put.wrong.items():
+        found.add_named(name, why)
+    return Reading(None if record is UNREAD else record, found.all() if found.count else ())
+
+
+def _form_record(shape: Shape[Any], came: dict[str, Any], at: Any, found: Found) -> Any:
+    before = found.count
+    values: list[Any] = []
+    for each in shape.fields:
+        here = (at, each.name)
+        text = came.get(each.name)
+        zone = (found.zones or {}).get((id(came), each.name))
+        whole = isinstance(each.kind, RecordKind | Rows | Mapping)
+        if text is None or (whole and (each.nullable or not each.required) and trees.nothing_in(each.kind, text, here, found)):
+            values.append(_form_absent(each, here, found))
+        else:
+            values.append(_form_value(each, text, here, found, zone))
+    if found.count != before:
+        return rules.mended(shape, tuple(values))
+    try:
+        return shape.record(**{each.name: value for each, value in zip(shape.fields, values, strict=True)})
+    except ValueError as wrong:
+        return trees.refused(wrong, shape, came, at, found)
+
+
+def _form_absent(cell: FieldShape, at: Any, found: Found) -> Any:
+    default = MISSING if cell.required else cell.make_default()
+    match cell.kind:
+        case Boolean() if not cell.nullable:
+            return found.query and default is True
+        case Rows() if not (cell.nullable and default is None):
+            return _form_value(cell, {}, at, found, None)
+        case Mapping() if not (cell.nullable and default is None):
+            return {}
+        case RecordKind(shape) if default is MISSING and not cell.nullable:
+            return _form_record(shape, {}, at, found)
+        case _ if default is MISSING:
+            return rules.missing(cell, at, found)
+    return default
+
+
+def _form_value(cell: Cell, came: Any, at: Any, found: Found, zone: Any) -> Any:
+    match cell.kind:
+        case RecordKind(shape) if isinstance(came, dict):
+            return _form_record(shape, came, at, found)
+        case Rows(item, as_tuple) if isinstance(came, dict):
+            rows = _form_rows(item, {number: came[number] for number in sorted(came)}, at, found)
+            if UNREAD in rows.values():
+                return UNREAD
+            most = MAX_ROWS if cell.max_length is None else cell.max_length
+            if not (cell.min_length or 0) <= len(rows) <= most:
+                return rules.wrong_length(cell, len(rows), at, found)
+            return tuple(rows.values()) if as_tuple else list(rows.values())
+        case Rows(item) if trees.is_plain(item):
+            return trees.own_rows(cell, came, at, found)
+        case Mapping(item) if isinstance(came, dict):
+            entries = _form_rows(item, came, at, found)
+            return UNREAD if UNREAD in entries.values() else entries
+        case _:
+            return rules.form_cell(cell, came, at, found, zone)
+
+
+def _form_rows(item: Cell, rows: dict[Any, Any], at: Any, found: Found) -> dict[Any, Any]:
+    whole = isinstance(item.kind, RecordKind | Rows | Mapping)
+    return {
+        key: _form_value(item, row, (at, key), found, (found.zones or {}).get((id(rows), key)))
+        for key, row in rows.items()
+        if not (whole and trees.nothing_in(item.kind, row, (at, key), found))
+    }
+
+
+def sorted_by_path(reading: Reading[Any]) -> Reading[Any]:
+    """The reading, for comparing: names that lead nowhere are told after the cells, or in their row where it was looked at."""
+    return Reading(reading.record, tuple(sorted(reading.problems, key=lambda each: each.path)))
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> tuple[Shape[Any], list[tuple[str, str]]]:
+    """A record with lists of lists of records, and what a form posts for it, with some of it wrong as often as not."""
+    cls = draw(classes())
+    middle = make_dataclass("Middle", [("rows", list[cls] | None, field(default=None)), ("n", int)], frozen=True, kw_only=True)
+    bounds = draw(st.sampled_from([{"default": ()}, {"min_length": 1}, {"default": (), "max_length": LONG}]))
+    outer = make_dataclass(
+        "Outer",
+        [("own", list[cls]), ("one", cls | None, field(default=None)), ("rows", tuple[middle, ...], field(**bounds))],
+        frozen=True,
+        kw_only=True,
+    )
+    few = [as_form(each) for each in draw(st.lists(records(cls), max_size=3))] or [[]]
+    numbers = draw(st.sampled_from([[0, 1], [7, 5, 9_999, 0], [*range(LONG)], [*range(0, 3 * LONG, 2)], [*range(LONG, 0, -1)]]))
+    pairs = [(f"one.{name}", text) for name, text in few[0]]
+    for number in numbers:
+        row = few[number % len(few)]
+        pairs += [(f"own[{number}].{name}", text) for name, text in row]
+        pairs += [(f"rows[{number}].n", "1"), *((f"rows[{number}].rows[{n}].{name}", t) for n in (3, 0) for name, t in row)]
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(pairs) - 1))
+        name, text = pairs[at]
+        holder = name.rpartition(".")[0]
+        match draw(st.sampled_from(["order", "left out", "odd", "twice", "text for a whole", "name", "row"])):
+            case "order":
+                draw(st.randoms(use_true_random=False)).shuffle(pairs)
+            case "left out":
+                pairs = [pair for pair in pairs if pair[0] != name] or pairs
+            case "odd":
+                pairs[at] = (name, draw(ODD_TEXTS))
+            case "twice":
+                pairs.insert(draw(st.integers(0, len(pairs))), (name, draw(ODD_TEXTS)))
+            case "text for a whole":
+                pairs.insert(draw(st.integers(0, len(pairs))), (holder, draw(ODD_TEXTS)))
+            case "name":
+                pairs.append((draw(st.sampled_from([name + "x", name + ".x", name + "[0]", name[:-1], holder + ".x"])), text))
+            case "row":
+                pairs[at] = (name.replace("[0]", draw(st.sampled_from(["[00]", "[10000]", "[17]", "[]"]))), text)
+    return shape_of(outer), pairs
+
+
+ODD_TEXTS = st.sampled_from(
+    ["", " ", "x", "1", "-0", "off", "on", "1,5", "2024-02-30", "2024-11-05T16:30", "a\rb", "\x00", "{}"]
+)
+
+
+def as_body(pairs: list[tuple[str, str]], safe: str) -> bytes:
+    return urlencode(pairs, safe=safe).encode()
+
+
+@MANY_CLASSES
+@given(forms(), st.booleans())
+def test_a_form_is_read_as_the_rules_say(form, query):
+    shape, pairs = form
+    slowly = sorted_by_path(read_form_slowly(shape, pairs, query=query))
+    read = read_query if query else read_form
+    if query and not any(name.startswith(("own", "one", "rows")) for name, _ in pairs):
+        return
+    for sent in (pairs, as_body(pairs, ""), as_body(pairs, "[]")):
+        assert sorted_by_path(read(shape, sent)) == slowly
+
+
+GOOD = as_form(read_value(shape_of(Table), {"rows": [ROW] * (LONG + 1)}).record)
+LAST = f"rows[{LONG}]."
+LAST_CELLS = [name for name, _ in GOOD if name.startswith(LAST)]
+
+
+@pytest.mark.parametrize("name", LAST_CELLS)
+def test_one_odd_cell_in_a_long_list_of_a_form_is_read_as_the_rules_say(name):
+    odd = {text for came in ODD.values() for each in came if isinstance(text := each, str) and text.isprintable()}
+    for text in sorted(odd | {"on", "off", "0", "12345678901234567890", "2024-11-05T16:30", "a\rb", "\x00"}):
+        pairs = [(each, text if each == name else value) for each, value in GOOD]
+        assert read_form(shape_of(Table), pairs) == read_form_slowly(shape_of(Table), pairs)
+
+
+@pytest.mark.parametrize("name", LAST_CELLS)
+def test_a_cell_left_out_of_a_long_list_of_a_form_is_read_as_the_rules_say(name):
+    of_field = "." + name.removeprefix(LAST)
+    for gone in (name, of_field):
+        pairs = [(each, value) for each, value in GOOD if not each.endswith(gone)]
+        assert read_form(shape_of(Table), pairs) == read_form_slowly(shape_of(Table), pairs)
+        assert read_query(shape_of(Table), pairs) == read_form_slowly(shape_of(Table), pairs, query=True)
+
+
+def test_a_long_list_of_good_rows_of_a_form_is_read_by_column():
+    put = trees.Tree(shape_of(Table))
+    put.add_pairs(GOOD)
+    rows = [put.root["rows"][number] for number in sorted(put.root["rows"])]
+    assert list(column_of_record(shape_of(Row), form=True)(rows, Found())) == read_form(shape_of(Table), GOOD).record.rows
+
+
+@dataclass(frozen=True)
+class Box:
+    ticked: bool = True
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Loose:
+    """A row of which nothing need be given."""
+
+    ticked: bool = True
+    marked: bool = False
+    known: bool | None = None
+    count: int = 1
+    tags: tuple[str, ...] = ("a",)
+    boxes: list[Box] = field(default_factory=lambda: [Box()])
+    either: list[Box] | None = None
+    box: Box | None = None
+    own: Box = field(default_factory=Box)
+
+
+@dataclass(frozen=True)
+class LooseTable:
+    rows: list[Loose]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {},
+        {"ticked": "off"},
+        {"ticked": "on"},
+        {"known": "off"},
+        {"other": "x"},
+        {"count": ""},
+        {"count": "2", "either[0].name": ""},
+        {"count": "2", "box.name": ""},
+        {"count": "2", "box.ticked": "off"},
+        {"count": "2", "boxes[0].ticked": "off", "boxes[1].name": "x"},
+        {"count": "2", "boxes[0].other": "x"},
+        {"own.ticked": "on"},
+        {"own.ticked": "off"},
+        {"tags[4]": "y", "tags[1]": "x"},
+        {"tags": "x", "tags[]": "y"},
+        {"boxes[10].name": "ten", "boxes[9].name": "nine", "either[1].name": "one", "either[0].name": "nought"},
+    ],
+)
+@pytest.mark.parametrize("others", [{"count": "3", "ticked": "on"}, {"own.name": "x"}])
+def test_a_row_of_which_nothing_need_be_given_is_read_as_the_rules_say(cells, others):
+    shape = shape_of(LooseTable)
+    last = [(f"rows[{LONG}].{name}", text) for name, text in cells.items()]
+    pairs = [(f"rows[{number}].{name}", text) for number in range(LONG) for name, text in others.items()]
+    everywhere = [(f"rows[{number}].{name}", text) for number in range(LONG) for name, text in (others | cells).items()]
+    for sent in (pairs + last, last + pairs, everywhere):
+        assert read_form(shape, sent) == read_form_slowly(shape, sent)
+        assert read_query(shape, sent) == read_form_slowly(shape, sent, query=True)

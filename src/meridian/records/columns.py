@@ -4,9 +4,8 @@ The rows of a list go in; their values come out, or `NotPlainError` where one of
 by row, which has the rules and the words of every problem. So nothing here finds a problem, and all columns are looked at
 before a value is made. A list in every row is chained with those of the other rows, read as one column, and cut again.
 
-A column knows nothing of where it came from, but that one in JSON has numbers, booleans, lists and objects where a form has
-texts and rows by their number. To read a form's rows so, give `column_of_record` what each cell of a form is read by: numbers
-and booleans by `texts`, lists by their rows in order. What is absent there is what JSON's null is here.
+JSON's columns have numbers, booleans, lists, objects and nulls where a form's have texts, and rows by their number. In a form,
+what was left blank is absent, and a row that says nothing is none: one such, and the list is read by row.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import chain, islice, repeat, starmap
 from typing import Any, Final
 from uuid import UUID
 
@@ -76,17 +75,18 @@ def reads(kind: Kind) -> bool:
     return True
 
 
-def list_reader(kind: Rows, by_row: Callable[[list[Any], Any, Found], Any]) -> Callable[[list[Any], Any, Found], Any]:
-    """What reads a long list of `kind` by column, and else by row; then the lists in it do not try again."""
-    column = column_of(kind.item)
-    whole = tuple if kind.as_tuple else list
+def list_reader(cell: Cell, by_row: Callable[[Any, Any, Found], Any], *, form: bool) -> Callable[[Any, Any, Found], Any]:
+    """What reads a long list in `cell` by column, and else by row; then the lists in it do not try again."""
+    column = column_of(cell, form=form)
 
-    def read(rows: list[Any], at: Any, found: Found) -> Any:
+    def read(rows: Any, at: Any, found: Found) -> Any:
         members = found.members
         try:
-            return whole(column(rows, found))
+            (value,) = column([rows], found)
         except ValueError:  # what is not plain, a day outside the calendar, or what the record's own `__post_init__` refused
             found.members = members
+        else:
+            return value
         found.by_column = False
         kept = by_row(rows, at, found)
         found.by_column = True
@@ -95,10 +95,10 @@ def list_reader(kind: Rows, by_row: Callable[[list[Any], Any, Found], Any]) -> C
     return read
 
 
-def column_of(cell: Cell) -> Column:
-    """What reads a column of `cell`, nulls among them where it may be null."""
-    plain = _column(cell)
-    wanted = {_TYPES.get(type(cell.kind), str)}
+def column_of(cell: Cell, *, form: bool) -> Column:
+    """What reads a column of `cell`, nulls of JSON among them where it may be null."""
+    plain = _column(cell, form=form)
+    wanted = {(_FORM_TYPES if form else _JSON_TYPES).get(type(cell.kind), str)}
     allowed = wanted | {type(None)} if cell.nullable else wanted
 
     def read(column: list[Any], found: Found) -> Iterable[Any]:
@@ -110,26 +110,29 @@ def column_of(cell: Cell) -> Column:
         given = [each for each in column if each is not None]
         if not given:
             return column
-        made = iter(plain(given, found))
-        return (None if each is None else next(made) for each in column)
+        made, nulls = iter(plain(given, found)), repeat(None)
+        return map(next, [nulls if each is None else made for each in column])
 
     return read
 
 
-_TYPES: Final[dict[type[Kind], type]] = {Integer: int, Boolean: bool, Rows: list, RecordKind: dict}
+_JSON_TYPES: Final[dict[type[Kind], type]] = {Integer: int, Boolean: bool, Rows: list, RecordKind: dict}
 """What Python's decoder makes of the JSON of a kind, where that is not a text."""
+_FORM_TYPES: Final[dict[type[Kind], type]] = {Rows: dict, RecordKind: dict}
+"""What `tree` makes of the cells of a kind, where that is not a text."""
 
 
-def _column(cell: Cell) -> Column:
+def _column(cell: Cell, *, form: bool) -> Column:
     match cell.kind:
         case RecordKind(shape):
-            return column_of_record(shape)
+            return column_of_record(shape, form=form)
         case Rows():
-            return _lists(cell, cell.kind)
+            return _lists(cell, cell.kind, form=form)
         case Integer():
-            return _integers(cell)
+            numbers = _matching(f"-?[0-9]{{1,{MAX_DIGITS}}}+", int) if form else _as_they_are
+            return lambda column, found: _bounded(cell, list(numbers(column, found)))
         case Boolean():
-            return lambda column, _: column
+            return _choices(cells.TRUTHS) if form else _as_they_are
         case Text():
             return _texts(cell)
         case DecimalKind():
@@ -151,12 +154,16 @@ def _column(cell: Cell) -> Column:
 # ── Records and lists ──────────────────────────────────────────────────────
 
 
-def column_of_record(shape: Shape[Any]) -> Column:
+def column_of_record(shape: Shape[Any], *, form: bool) -> Column:
     """What reads rows of `shape`, each a dict of what came by the fields' names."""
-    columns = [(field, column_of(field)) for field in shape.fields]
+    columns = [(field, column_of(field, form=form)) for field in shape.fields]
     make = _maker(shape)
+    told = frozenset(field.name for field in shape.fields if not isinstance(field.kind, Boolean))
+    may_be_blank = form and all(isinstance(field.kind, Boolean | Rows) or not field.required for field in shape.fields)
 
     def read(rows: list[Any], found: Found) -> Iterable[Any]:
+        if may_be_blank and any(map(told.isdisjoint, rows)):  # since a box that is not ticked says nothing
+            raise NotPlainError
         members = 0
         values: list[Iterable[Any]] = []
         for field, column in columns:
@@ -166,7 +173,9 @@ def column_of_record(shape: Shape[Any]) -> Column:
             except KeyError:
                 given = [row[name] for row in rows if name in row]
                 members += len(given)
-                values.append(_with_defaults(field, rows, column(given, found)))
+                made = iter(column(given, found))
+                defaults = _form_defaults(field, found) if form else _defaults(field)
+                values.append(map(next, [made if name in row else defaults for row in rows]))
             else:
                 members += len(came)
                 values.append(column(came, found))
@@ -178,12 +187,22 @@ def column_of_record(shape: Shape[Any]) -> Column:
     return read
 
 
-def _with_defaults(field: FieldShape, rows: list[Any], values: Iterable[Any]) -> Iterator[Any]:
-    """`values` of the rows that were given one, with the default of the field in the others."""
+def _defaults(field: FieldShape) -> Iterator[Any]:
+    """What a field is in the rows that have none, as often as it is asked for."""
     if field.required:
         raise NotPlainError
-    name, made = field.name, iter(values)
-    return (next(made) if name in row else field.make_default() for row in rows)
+    return repeat(field.default) if field.default_factory is None else starmap(field.default_factory, repeat(()))
+
+
+def _form_defaults(field: FieldShape, found: Found) -> Iterator[Any]:
+    kind = field.kind
+    if isinstance(kind, Boolean) and not field.nullable:
+        return repeat(found.query and not field.required and field.make_default() is True)
+    if isinstance(kind, Rows) and (field.required or not field.nullable or field.make_default() is not None):
+        if field.min_length:
+            raise NotPlainError
+        return starmap(tuple if kind.as_tuple else list, repeat(()))
+    return _defaults(field)
 
 
 def _maker(shape: Shape[Any]) -> Callable[..., Iterator[Any]]:
@@ -195,13 +214,15 @@ def _maker(shape: Shape[Any]) -> Callable[..., Iterator[Any]]:
     return lambda *columns: (record(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True))
 
 
-def _lists(cell: Cell, kind: Rows) -> Column:
-    column = column_of(kind.item)
-    low = cell.min_length or 0
+def _lists(cell: Cell, kind: Rows, *, form: bool) -> Column:
+    column = column_of(kind.item, form=form)
+    low = max(cell.min_length or 0, 1 if form else 0)
     high = MAX_ROWS if cell.max_length is None else min(cell.max_length, MAX_ROWS)
     whole = tuple if kind.as_tuple else list
 
     def read(lists: list[Any], found: Found) -> Iterable[Any]:
+        if form:
+            lists = [[rows[number] for number in sorted(rows)] for rows in lists]
         lengths = list(map(len, lists))
         if min(lengths) < low or max(lengths) > high:
             raise NotPlainError
@@ -214,8 +235,8 @@ def _lists(cell: Cell, kind: Rows) -> Column:
 # ── Single cells ───────────────────────────────────────────────────────────
 
 
-def _integers(cell: Cell) -> Column:
-    return lambda column, _: _bounded(cell, column)
+def _as_they_are(column: list[Any], _: Found) -> list[Any]:
+    return column
 
 
 def _bounded(cell: Cell, numbers: list[Any]) -> list[Any]:

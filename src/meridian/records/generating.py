@@ -298,6 +298,13 @@ class _Writer:
     def after_rows(self, cell: Cell) -> Code:
         raise NotImplementedError
 
+    def if_long(self, cell: Cell) -> Code:
+        """Reads many rows by column, where there are columns of them."""
+        if not isinstance(cell.kind, Rows) or not columns.reads(cell.kind.item.kind):
+            return []
+        by_column = self.lazily("by_column", lambda: columns.list_reader(cell, self.names["read"], form=self.source == "form"))
+        return [f"if len(rows) >= {columns.LONG} and found.by_column:", [f"return {by_column}(rows, at, found)"]]
+
     def length_check(self, cell: Cell, name: str) -> Code:
         low = f"{cell.min_length} <= " if cell.min_length else ""
         high = MAX_ROWS if cell.max_length is None else min(cell.max_length, MAX_ROWS)
@@ -415,13 +422,7 @@ class _JsonWriter(_Writer):
         members: Code = ["members = 0"]
         if not isinstance(cell.kind, Rows):
             return ["found.members += len(rows)", *members]
-        kind = cell.kind
-        check = self.length_check(cell, "rows")
-        if not columns.reads(kind.item.kind):
-            return [*check, *members]
-        by_column = self.lazily("by_column", lambda: columns.list_reader(kind, self.names["read"]))
-        long = f"if len(rows) >= {columns.LONG} and found.by_column:"
-        return [*check, long, [f"return {by_column}(rows, at, found)"], *members]
+        return [*self.length_check(cell, "rows"), *self.if_long(cell), *members]
 
     def each_row(self, cell: Cell, one: Code) -> Code:
         if isinstance(cell.kind, Rows):
@@ -517,7 +518,7 @@ class _FormWriter(_Writer):
         return f"refused_in_form(wrong, {self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"
 
     def before_rows(self, cell: Cell) -> Code:
-        return []
+        return self.if_long(cell)
 
     def each_row(self, cell: Cell, one: Code) -> Code:
         if isinstance(cell.kind, Rows):

@@ -278,7 +278,7 @@ class Tree:
                     self.no(said(name), _BOTH)
                 place.holder[place.key] = made
         elif place is not _IGNORED:
-            return self.lose(head, name, place)
+            return self.lose(head, name, place if place.why or place.is_moment else self.walk(f"{name}.", make=False))
         self.elsewhere[head] = made
         return made
 
@@ -422,7 +422,9 @@ class Tree:
         if isinstance(place.kind, RecordKind):
             here = place.holder and place.holder.get(place.key)
             return fields_of(place.kind.shape), here if type(here) is dict else {}, ""
-        return _NO_FIELDS, {}, "" if place is _IGNORED or place.is_moment else place.why or _NO_PARTS
+        if place is _IGNORED or place.is_moment:
+            return _NO_FIELDS, {}, ""
+        return _NO_FIELDS, {}, place.why or self.walk(f"{unescape(head)}.", make=False).why
 
     def blank_name(self, name: str) -> None:
         """The same, of a whole name."""

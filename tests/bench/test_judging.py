@@ -3,6 +3,7 @@
 from types import ModuleType
 
 import pytest
+from bench.__main__ import concluded
 from bench.judging import GOALS, Goal, Result, goal_of, judged
 from bench.timing import Case, times
 
@@ -56,3 +57,14 @@ def test_the_first_goal_that_fits_is_the_one():
         Goal("hostile form, percent signs", "a megabyte", 10),
         Goal("hostile *", "a megabyte", 60),
     )
+
+
+def test_a_missed_goal_is_said_and_fails_the_build(capsys: pytest.CaptureFixture[str]):
+    goal = Goal("json S valid", "json.loads", 1.6)
+    met, missed = (Result("json S valid", "json.loads", figure, "×", goal) for figure in (1.6, 1.7))
+    assert [concluded([met]), concluded([met, missed])] == [0, 1]
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["1", "of", "1", "goals", "met"],
+        ["1", "of", "2", "goals", "met"],
+        ["json", "S", "valid", "1.7", "×", "json.loads", "at", "most", "1.6", "MISSED"],
+    ]

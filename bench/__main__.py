@@ -25,11 +25,14 @@ def main() -> int:
     words.add_argument("--keep", action="store_true", help="keep the figures, for docs/performance.md to show")
     said = words.parse_args()
     started = time.monotonic()
-    results = [(name, result) for name in said.only for result in _run(name, short=said.short)]
-    if said.keep:
-        keep("alone", [{"benchmark": name, **asdict(result)} for name, result in results])
+    results: list[Result] = []
+    for name in said.only:
+        measured = list(_run(name, short=said.short))
+        results += measured
+        if said.keep:
+            keep(name, [asdict(result) for result in measured])
     print(f"\n{time.monotonic() - started:.0f} seconds; ", end="")
-    return concluded([result for _, result in results])
+    return concluded(results)
 
 
 def _run(name: str, *, short: bool) -> Iterator[Result]:

@@ -42,15 +42,15 @@ def page(text: str) -> str:
 
 
 def _part(of: str) -> str:
-    """What stands in a place: `alone reading`, `peers json`, the `machine` or the `versions`."""
+    """What stands in a place: a benchmark's figures, the peers' at one kind of work, the `machine` or the peers' `versions`."""
     if of == "machine":
-        return "\n".join(_machine(name) for name in ("alone", "peers"))
+        return _machines()
     if of == "versions":
         return "\n".join(f"- **{about.title}** ({', '.join(about.requires)}): {about.note}." for about in PEERS.values())
-    kept, name = of.split()
-    if kept == "peers":
-        return _table(_beside_peers(name))
-    return _table(_hostile() if name == "hostile" else _alone(name))
+    benchmark, _, verb = of.partition(" ")
+    if benchmark == "peers":
+        return _table(_beside_peers(verb))
+    return _table(_hostile() if benchmark == "hostile" else _alone(benchmark))
 
 
 # Meridian alone
@@ -73,9 +73,8 @@ def _hostile() -> Iterator[list[str]]:
 
 
 def _results(benchmark: str) -> Iterator[Result]:
-    for name, case, against, figure, unit, goal in _kept("alone"):
-        if name == benchmark:
-            yield Result(case, against, figure, unit, goal and Goal(**goal))
+    for each in _kept(benchmark)["results"]:
+        yield Result(**each | {"goal": each["goal"] and Goal(**each["goal"])})
 
 
 def _figure(result: Result) -> str:
@@ -117,7 +116,7 @@ def _weight(peer: str) -> str:
 
 
 def _peers() -> list[Beside]:
-    return [Beside(*each) for each in _kept("peers")]
+    return [Beside(**each) for each in _kept("peers")["results"]]
 
 
 # what both need
@@ -133,14 +132,17 @@ def _number(figure: float) -> str:
     return f"{figure:.0f}" if figure >= 100 else f"{figure:.3g}"
 
 
-def _machine(name: str) -> str:
-    measured = json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))
-    what = "Meridian alone" if name == "alone" else "Beside the peers"
-    return f"- {what}: {measured['day']}, {measured['python']}, {measured['processor']}."
+def _machines() -> str:
+    """When and on what each benchmark was run."""
+    run: dict[str, list[str]] = {}
+    for path in sorted(FIGURES.glob("*.json")):
+        kept = _kept(path.stem)
+        run.setdefault(f"{kept['day']}, {kept['python']}, {kept['processor']}", []).append(path.stem)
+    return "\n".join(f"- {', '.join(names)}: {when}." for when, names in run.items())
 
 
 def _kept(name: str) -> Any:
-    return [list(each.values()) for each in json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))["results"]]
+    return json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def _processor() -> str:

@@ -20,7 +20,7 @@ Call = Callable[[], object]
 
 _TEXT = json.dumps([{"quantity": f"{n}.5", "cost": None, "acquired": "2024-11-05"} for n in range(1_000)])
 THERE = 390e-6
-"""The seconds that `json.loads` took of it on the machine that the goals were set on: a virtual AMD EPYC, CPython 3.11."""
+"""The seconds that `json.loads` took of it on the machine that the goals were set on: a virtual Intel Xeon, CPython 3.11."""
 
 
 @dataclass(frozen=True)

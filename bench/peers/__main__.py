@@ -19,6 +19,8 @@ def main() -> int:
     words.add_argument("--only", metavar="WORK", action="append", help='a piece of work, like "json M valid"; all, if left out')
     words.add_argument("--keep", action="store_true", help="keep the figures, for docs/performance.md to show")
     said = words.parse_args()
+    if said.keep and said.only:
+        words.error("figures are kept of all the work together")
     if said.make:
         make(said.make)
     return _run(said.run, said.only or [*WORK, *GROWING], keeping=said.keep) if said.run else 0

@@ -174,19 +174,29 @@ class _Writer:
 
     def record(self, shape: Shape[Any]) -> Code:
         """A function that reads one record."""
+        made = self.made(shape)
+        if can_refuse(shape.record):
+            wrong: Code = [f"return {self.mended(shape)}"]
+            make: Code = ["try:", [f"return {made}"], "except ValueError as wrong:", [f"return {self.refused(shape, 'at')}"]]
+        else:
+            wrong, make = self.with_defaults(shape, "return UNREAD"), [f"return {made}"]
         return [
             "def read(row, at, found):",
-            [
-                "before = found.count",
-                *self.fields(shape, "at", root=True),
-                "if found.count != before:",
-                [f"return {self.mended(shape)}"],
-                *self.made(shape, "return {}", "at"),
-            ],
+            ["before = found.count", *self.fields(shape, "at", root=True), "if found.count != before:", wrong, *make],
         ]
 
     def row(self, item: Cell, shape: Shape[Any], keep: str) -> Code:
-        """Reads `row`, a record among others, in a loop."""
+        """Reads `row`, a record among others, in a loop. Once one did not read, no more are made."""
+        made = self.made(shape)
+        if can_refuse(shape.record):
+            value = f"value = {self.mended(shape)} if all_read else UNREAD"
+            unless_unread: Code = ["if value is UNREAD:", ["all_read = False"], "else:", [keep.format("value")]]
+            wrong: Code = ["before = found.count", value, *unless_unread, "continue"]
+            refused: Code = [self.refused(shape, "(at, n)"), "before = found.count", "all_read = False"]
+            make: Code = ["try:", [f"value = {made}"], "except ValueError as wrong:", refused, "else:", [keep.format("value")]]
+        else:
+            wrong = ["before = found.count", *self.with_defaults(shape, "all_read = False")]
+            make = ["if all_read:", [keep.format(made)]]
         return [
             "if type(row) is not dict:",
             [
@@ -199,47 +209,33 @@ class _Writer:
             *self.unless_blank(item),
             *self.fields(shape, "(at, n)", root=False),
             "if found.count != before:",
-            [
-                "before = found.count",
-                f"value = {self.mended(shape)} if all_read else UNREAD",
-                "if value is UNREAD:",
-                ["all_read = False"],
-                "else:",
-                [keep.format("value")],
-                "continue",
-            ],
-            *self.made(shape, keep, "(at, n)"),
+            wrong,
+            *make,
         ]
 
     def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
         """Reads every field of `row`, whose place is `at`, into a name of its own; and tells what is no field's."""
         raise NotImplementedError
 
-    def mended(self, shape: Shape[Any]) -> str:
-        """An expression for the record of which something did not read."""
-        names = "".join(f"{_local(each)}, " for each in shape.fields)
-        mended = f"mended({self.called(f'{shape.name}_shape', shape)}, ({names}))"
-        unread = " or ".join(f"{_local(each)} is UNREAD" for each in shape.fields if each.required)
-        return f"(UNREAD if {unread} else {mended})" if unread else mended
+    def with_defaults(self, shape: Shape[Any], unread: str) -> Code:
+        """Puts a field that did not read at its default, and does `unread` where it has none."""
+        code: Code = []
+        required = [f"{_local(each)} is UNREAD" for each in shape.fields if each.required]
+        if required:
+            code += [f"if {' or '.join(required)}:", [unread]]
+        for each in shape.fields:
+            if not each.required:
+                code += [f"if {_local(each)} is UNREAD:", [f"{_local(each)} = {self.default(each)}"]]
+        return code or ["pass"]
 
-    def made(self, shape: Shape[Any], keep: str, at: str) -> Code:
-        """Makes the record, and lets what its own `__post_init__` refuses be a problem."""
+    def mended(self, shape: Shape[Any]) -> str:
+        """An expression for the same where making the record runs its author's code, which may stumble over a default."""
+        names = "".join(f"{_local(each)}, " for each in shape.fields)
+        return f"mended({self.called(f'{shape.name}_shape', shape)}, ({names}))"
+
+    def made(self, shape: Shape[Any]) -> str:
         names = [_local(each) if in_order(shape) else f"{each.name}={_local(each)}" for each in shape.fields]
-        record = f"{self.called(shape.name, shape.record)}({', '.join(names)})"
-        returns = keep.startswith("return")
-        if not can_refuse(shape.record):
-            return [keep.format(record)] if returns else ["if all_read:", [keep.format(record)]]
-        refused = self.refused(shape, at)
-        if returns:
-            return ["try:", [keep.format(record)], "except ValueError as wrong:", [keep.format(refused)]]
-        return [
-            "try:",
-            [f"value = {record}"],
-            "except ValueError as wrong:",
-            [refused, "before = found.count", "all_read = False"],
-            "else:",
-            [keep.format("value")],
-        ]
+        return f"{self.called(shape.name, shape.record)}({', '.join(names)})"
 
     def null(self, keep: str) -> Code:
         return ["if row is None:", [keep.format("None"), "continue"]]

@@ -77,9 +77,7 @@ class Found:
     """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; whether
     a list was too long to be looked at (`bulky`); and whether a long list may still be read by column."""
 
-    count = 0
     room = MAX_PATHS
-    members = 0
     guesses = 0
     bulky = False
     by_column = True
@@ -87,6 +85,10 @@ class Found:
     query = False
     zones: dict[tuple[int, Step], Any] | None = None
     problems: list[Problem]
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.members = 0
 
     def add(self, at: At, message: str) -> None:
         if self.count < MAX_NAMED and self.room > 0:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections.abc as abc
 import dataclasses
 import datetime as dt
-import inspect
 import re
 import sys
 import types
@@ -724,7 +723,7 @@ def _name_of(hint: object) -> str:
 def _evaluate(text: str, cls: type, name: str) -> Any:
     """The annotation `text` of the field `name` of `cls`. Its names are looked up in the functions that `cls` was declared in,
     those that are still running; in its module; and last in whatever is running of that module. Raises NameError."""
-    owner = next((each for each in cls.__mro__ if name in inspect.get_annotations(each)), cls)
+    owner = next((each for each in cls.__mro__ if name in vars(each).get("__annotations__", ())), cls)
     module = sys.modules.get(owner.__module__)
     seen = vars(module) if module is not None else {}
     near: dict[str, Any] = {owner.__name__: owner}

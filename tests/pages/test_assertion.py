@@ -48,6 +48,23 @@ def test_a_caller_is_read_as_it_was_written(said):
     )
 
 
+def test_what_one_call_is_said_to_be_is_not_said_of_the_next():
+    one = header(caller(tool_name="confirm_lots", prepared_call_id="C-0"))
+    other = header(caller())
+    read = [assertion.read(each, now=60, instance_key=KEY).caller for each in (one, other, one)]
+    assert read == [
+        caller(tool_name="confirm_lots", prepared_call_id="C-0", header=one),
+        caller(header=other),
+        caller(tool_name="confirm_lots", prepared_call_id="C-0", header=one),
+    ]
+
+
+def test_nobody_adds_to_what_a_caller_holds():
+    read = assertion.read(header(caller()), now=60, instance_key=KEY).caller
+    with pytest.raises(TypeError):
+        read.holdings["custody"] = Holding(frozenset({"write"}))  # type: ignore[index]
+
+
 def test_sets_of_accounts_that_are_not_at_hand_are_asked_for_all_at_once():
     written = header(caller(), listed_accounts=0)
     sets = {assertion.digest_of_accounts(ids): ids for ids in (frozenset({"A-1", "A-2"}), frozenset({"A-1"}), frozenset())}

@@ -1,9 +1,10 @@
 """The signed `Meridian-Caller` header: who asks, what exactly, and until when.
 
-The gateway writes one for each request to a plugin: the claims as JSON in ASCII, behind two MACs of that text. The instance's
-key makes the first, which the plugin checks; the deployment's own key makes the second, which the operations door checks when
-the plugin hands the header back as `acting_for=`. So a plugin can read who asks and can never make a caller up, for itself or
-for another instance. The claims are bound to instance, method, path, query and body, to one call and a moment of expiry.
+The gateway writes one for each request to a plugin: who asks and what, as JSON in ASCII, behind two MACs of that text. The
+instance's key makes the first, which the plugin checks; the deployment's own key makes the second, which the operations door
+checks when the plugin hands the header back as `acting_for=`. So a plugin can read who asks and can never make a caller up, for
+itself or for another instance. The claims are bound to instance, method, path, query and body, to one call and a moment of
+expiry.
 
 The form's token, the outcome's header and the note of an outcome are made here too: everything that is signed between a
 deployment and a plugin is in this module, and nothing else makes a MAC.
@@ -11,7 +12,6 @@ deployment and a plugin is in this module, and nothing else makes a MAC.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import json
@@ -19,6 +19,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from meridian.callers import EVERY_ACCOUNT, NO_ACCOUNTS, Accounts, Caller, Holding, Level
@@ -50,8 +51,6 @@ NOTE: Final = "meridian.outcome"
 NOTE_SECONDS: Final = 120
 LISTED_ACCOUNTS: Final = 200
 """A set of more accounts than this goes by its digest, and is fetched through the door."""
-
-_CALLER_TEXT: Final = ("display_name", "delegation_id", "client_name", "tool_name", "prepared_call_id", "owner_subject")
 
 
 class NotAsserted(Exception):
@@ -98,7 +97,21 @@ def digest_of_accounts(ids: frozenset[str]) -> str:
 def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_accounts: int = LISTED_ACCOUNTS) -> str:
     """The header's value for `claims`. Sets of more than `listed_accounts` accounts are named by digest."""
     caller = claims.caller
-    said: dict[str, Any] = {
+    who = {
+        "subject": caller.subject,
+        "display_name": caller.display_name,
+        "level": caller.level,
+        "kind": caller.subject_kind,
+        "admin": caller.deployment_admin,
+        "owner": caller.owner_subject,
+        "delegation": caller.delegation_id,
+        "client": caller.client_name,
+        "holdings": {
+            role: [sorted(held.levels), _say(held.read, listed_accounts), _say(held.write, listed_accounts)]
+            for role, held in caller.holdings.items()
+        },
+    }
+    what = {
         "instance": claims.instance,
         "method": claims.method,
         "path": claims.path,
@@ -107,17 +120,11 @@ def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_
         "call": claims.call_id,
         "expires": claims.expires_at,
         "acts": claims.acts,
-        "subject": caller.subject,
-        "level": caller.level,
-        "kind": caller.subject_kind,
-        "admin": caller.deployment_admin,
-        "holdings": {
-            role: [sorted(held.levels), _say(held.read, listed_accounts), _say(held.write, listed_accounts)]
-            for role, held in caller.holdings.items()
-        },
+        "tool": caller.tool_name,
+        "prepared": caller.prepared_call_id,
     }
-    said |= {name: text for name in _CALLER_TEXT if (text := getattr(caller, name)) is not None}
-    text = _printed(said)
+    asks = _printed(who)
+    text = f"{len(asks)}.{asks}{_printed(what)}"
     return f"{_mac(instance_key, 'caller', text)}.{_mac(deployment_key, 'caller-door', text)}.{text}"
 
 
@@ -144,34 +151,42 @@ def read(
         raise TypeError("read() needs the instance's key or the deployment's")
     if not signed:
         raise NotAsserted("the Meridian-Caller header is not signed by this deployment")
-    said = json.loads(text)
-    if said["expires"] < now:
+    size, _, both = text.partition(".")
+    who, what = both[: int(size)], json.loads(both[int(size) :])
+    if what["expires"] < now:
         raise NotAsserted("the Meridian-Caller header has expired")
-    known, wanted = sets or {}, set[str]()
+    caller = _known(who) if sets is None else _caller(who, sets)
+    return Claims(
+        caller.in_call(value, what["tool"], what["prepared"]), what["instance"], what["method"], what["path"],
+        what["query"], what["body"], what["call"], what["expires"], what["acts"],
+    )  # fmt: skip
+
+
+def _caller(who: str, sets: Mapping[str, frozenset[str]]) -> Caller:
+    said, wanted = json.loads(who), set[str]()
     holdings = {
-        role: Holding(frozenset(levels), _hear(may_read, known, wanted), _hear(may_write, known, wanted))
+        role: Holding(frozenset(levels), _hear(may_read, sets, wanted), _hear(may_write, sets, wanted))
         for role, (levels, may_read, may_write) in said["holdings"].items()
     }
     if wanted:
         raise AccountsWanted(frozenset(wanted))
-    caller = Caller(
+    return Caller(
         subject=said["subject"],
-        display_name=said.get("display_name", ""),
+        display_name=said["display_name"],
         level=said["level"],
-        holdings=holdings,
+        holdings=MappingProxyType(holdings),
         deployment_admin=said["admin"],
-        delegation_id=said.get("delegation_id"),
-        client_name=said.get("client_name"),
-        tool_name=said.get("tool_name"),
-        prepared_call_id=said.get("prepared_call_id"),
+        delegation_id=said["delegation"],
+        client_name=said["client"],
         subject_kind=said["kind"],
-        owner_subject=said.get("owner_subject"),
-        header=value,
+        owner_subject=said["owner"],
     )
-    return Claims(
-        caller, said["instance"], said["method"], said["path"], said["query"], said["body"], said["call"],
-        said["expires"], said["acts"],
-    )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _known(who: str) -> Caller:
+    """A caller of whom everything is listed; who asks is told in the same words, call after call."""
+    return _caller(who, {})
 
 
 def form_token(instance_key: bytes, subject: str, instance: str, level: Level, *, nonce: str | None = None) -> str:
@@ -252,7 +267,7 @@ def _printed(said: Mapping[str, Any]) -> str:
 def _mac(key: bytes, purpose: str, text: str) -> str:
     mac = _keyed(key).copy()
     mac.update(f"meridian/1/{purpose}\n{text}".encode("utf-8", "surrogatepass"))  # so that no two texts are one
-    return base64.urlsafe_b64encode(mac.digest()).rstrip(b"=").decode("ascii")
+    return mac.hexdigest()
 
 
 @lru_cache(maxsize=64)

@@ -43,9 +43,12 @@ class NotServed(Exception):
 
 def serves(declaration: Declaration, caller: Caller) -> bool:
     """Whether `declaration` serves the caller's session: its level, held on one of its roles."""
-    return caller.level in declaration.levels and any(
-        caller.level_for(role) in declaration.levels for role in declaration.roles
-    )
+    levels = declaration.levels
+    if caller.level in levels:
+        for role in declaration.roles:
+            if caller.level_for(role) in levels:
+                return True
+    return False
 
 
 def guard_caller(declaration: Declaration, caller: Caller) -> None:

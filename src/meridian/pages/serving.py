@@ -12,10 +12,9 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import unquote, urlencode
@@ -116,6 +115,7 @@ class Served:
         self._clock = clock
         self._threads = CapacityLimiter(_THREADS)
         self._at: dict[str, list[Declaration]] = {}
+        self._limits = {most: Limits(most or pages.max_body_bytes) for most in {each.max_body_bytes for each in pages.declared}}
         for declaration in pages.declared:
             self._at.setdefault(declaration.path, []).append(declaration)
 
@@ -159,8 +159,9 @@ class Served:
         self._hear_note(asked)
         try:
             asked.declaration = self._declaration(asked)
-            limits = Limits(asked.declaration.max_body_bytes or self.pages.max_body_bytes)
-            asked.body = await read_body(_chunks(receive), headers.get("content-type", ""), limits)
+            asked.body = await read_body(
+                _Chunks(receive), headers.get("content-type", ""), self._limits[asked.declaration.max_body_bytes]
+            )
             if asked.body.sha256 and asked.body.sha256 != claims.body_sha256:
                 return Response(
                     "The body is not the one that was signed for.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain"
@@ -177,17 +178,19 @@ class Served:
                 response.headers["allow"] = ", ".join(nothing.allow)
             return response
         finally:
-            await asked.body.close()
+            if asked.body.files:
+                await asked.body.close()
 
     async def _claims(self, scope: Scope, headers: Headers) -> Claims:
         values = headers.getlist(assertion.HEADER)
         if len(values) != 1:
             raise NotAsserted("A request here carries one Meridian-Caller header, which the deployment signs")
-        read = partial(assertion.read, values[0], instance_key=self._key, now=self._clock())
+        now = self._clock()
         try:
-            claims = read()
+            claims = assertion.read(values[0], now=now, instance_key=self._key)
         except assertion.AccountsWanted:
-            claims = read(sets=await self._account_sets(values[0]))
+            sets = await self._account_sets(values[0])
+            claims = assertion.read(values[0], now=now, instance_key=self._key, sets=sets)
         root, path = scope.get("root_path", ""), scope["path"]
         query = scope.get("query_string", b"").decode("latin-1")
         sent = (self.instance, scope["method"], query)
@@ -314,11 +317,17 @@ class Served:
 
         return link
 
-    async def _run(self, declaration: Declaration, request: Request[Any]) -> object:
-        """What the view gives back; one that is not `async` runs in a thread, of which this plugin's views have so many and no
-        other plugin's fewer for it. A call that is over waits for no thread."""
-        if declaration.is_async:
-            return await cast("Any", declaration.view(request))
+    def _run(self, declaration: Declaration, request: Request[Any]) -> Awaitable[object]:
+        """What the view gives back; one that is not `async` runs in a thread."""
+        return (
+            cast("Awaitable[object]", declaration.view(request))
+            if declaration.is_async
+            else self._threaded(declaration, request)
+        )
+
+    async def _threaded(self, declaration: Declaration, request: Request[Any]) -> object:
+        """The same in a thread, of which this plugin's views have so many, and no other plugin's fewer for it. A call that is
+        over waits for no thread."""
         given = await to_thread.run_sync(declaration.view, request, abandon_on_cancel=True, limiter=self._threads)
         return await given if inspect.isawaitable(given) else given
 
@@ -578,15 +587,24 @@ def _carry(given: Response, response: Response) -> Response:
     return response
 
 
-async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
-    while True:
-        message = await receive()
+class _Chunks:
+    """A request's body as it comes. It is no generator, which an event loop would keep account of for each request."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._more = True
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._more:
+            raise StopAsyncIteration
+        message = await self._receive()
         if message["type"] == "http.disconnect":
             raise BadBody(HTTPStatus.BAD_REQUEST, "The body was cut off.")
-        if message.get("body"):
-            yield message["body"]
-        if not message.get("more_body"):
-            return
+        self._more = message.get("more_body", False)
+        return cast("bytes", message.get("body", b""))
 
 
 def _without_body(send: Send) -> Send:

@@ -662,26 +662,35 @@ def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) 
     if not isinstance(came, str):
         found.add(at, f"{quoted(cell, came)} will not do; write {wanted(cell)}")
         return UNREAD
-    match cell.kind:
-        case Integer():
-            value, why = _integer(cell, came)
-        case Boolean():
-            if came not in TRUTHS:
-                why = f"{quoted(cell, came)} is neither; write on, or leave it out"
-            else:
-                value = TRUTHS[came]
-        case JsonObject():
-            value, why = _object(cell, came, len(steps_of(at)))
-        case DateTime() if _is_local(came):
-            value, why = _local(cell, came, zone if type(zone) is not Many else _same(zone.values))
-        case RecordKind() | Rows() | Mapping():
-            why = f"{quoted(cell, came)} stands for the whole; write its cells, like {print_at(at)}{_inside(cell)}"
-        case _:
-            value, why = read_text(cell, came)
+    if text := _FORM_TEXTS.get(type(cell.kind)):
+        value, why = text(cell, came)
+    elif isinstance(cell.kind, JsonObject):
+        value, why = _object(cell, came, len(steps_of(at)))
+    elif not isinstance(cell.kind, DateTime):
+        why = f"{quoted(cell, came)} stands for the whole; write its cells, like {print_at(at)}{_inside(cell)}"
+    elif not _is_local(came):
+        value, why = _moment(cell, came)
+    else:
+        value, why = _local(cell, came, zone if type(zone) is not Many else _same(zone.values))
+        at = (at, "zone") if why.startswith("the zone ") else at
     if why:
-        found.add((at, "zone") if why.startswith("the zone ") else at, why)
+        found.add(at, why)
         return UNREAD
     return value
+
+
+def _truth(cell: Cell, came: str) -> tuple[Any, str]:
+    if came in TRUTHS:
+        return TRUTHS[came], ""
+    return None, f"{quoted(cell, came)} is neither; write on, or leave it out"
+
+
+_FORM_TEXTS: Final = {
+    **{kind: read for kind, read in _TEXTS.items() if kind is not DateTime},
+    Integer: _integer,
+    Boolean: _truth,
+}
+"""What reads a form's text of a kind; a moment's needs its zone."""
 
 
 def _inside(cell: Cell) -> str:

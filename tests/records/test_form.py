@@ -259,6 +259,11 @@ def test_past_it_is_a_problem_at_the_name_sent(name):
     assert invoice((name, "1")) == [name]
 
 
+def test_every_name_in_a_row_past_the_last_is_told_wherever_it_comes():
+    sent = [("lines[10000].memo", "1"), ("lines[0].amount", "1"), ("lines[10000].amount", "1")]
+    assert invoice(*sent) == ["lines[10000].memo", "lines[10000].amount"]
+
+
 @pytest.mark.parametrize("names", [("x[0]", "x[1]"), ("x", "x"), ("x[]", "x[]")])
 def test_a_list_of_plain_values_may_be_sent_by_number_or_by_its_own_name_repeated(names):
     sent = [(name, value) for name, value in zip(names, (" 1", "2"), strict=True)]

@@ -156,7 +156,7 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
     if isinstance(form, bytes):
         form = tree.decoded(form)
     if isinstance(form, str):
-        if form.count("&") >= tree.MAX_FIELDS:
+        if len(form) >= tree.MAX_FIELDS and form.count("&") >= tree.MAX_FIELDS:
             return Reading(None, (_too_many(form.count("&") + 1),))
         put.add_text(form)
     else:
@@ -164,7 +164,7 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
         if len(pairs) > tree.MAX_FIELDS:
             return Reading(None, (_too_many(len(pairs)),))
         put.add_pairs(pairs)
-    if put.blanks or put.others:
+    if put.blanks or put.lost:
         put.close()
     found.zones = put.zones
     read = shape.derived.get("form") or record_reader(shape, "form")
@@ -175,7 +175,9 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
             if name not in said:
                 found.add_named(name, why)
         found.count += put.more
-    return Reading(None if record is UNREAD else record, found.all() if found.count else ())
+    if not found.count:
+        return Reading(record)
+    return Reading(None if record is UNREAD else record, found.all())
 
 
 def _too_many(fields: int) -> Problem:

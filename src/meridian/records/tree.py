@@ -137,8 +137,7 @@ class Tree:
         self.shape = shape
         self.root: Cells = {}
         self.known: dict[str, _Held] = {}  # what is held under the names of records and of lists of records, as they were sent
-        self.elsewhere: dict[str, Cells] = {}  # the cells under other names with a dot after them, as they were sent
-        self.others: list[tuple[str, Cells, _Place]] = []  # those of them to look at in the end
+        self.lost: dict[str, tuple[str, Cells, _Place]] = {}  # the cells of no record, by what stands before their last dot
         self.blanks: list[tuple[str | None, str]] = []  # blank cells, before and after their last dot where that says all
         self.wrong: dict[str, str] = {}
 
@@ -159,9 +158,12 @@ class Tree:
                 if "\r" in value:
                     value = value.replace("\r\n", "\n").replace("\r", "\n")
             value = value.strip()
-            head, _, last = name.rpartition(".")
-            if not head and last != name:  # a dot before the first step
-                continue
+            if "." in name:
+                head, _, last = name.rpartition(".")
+                if not head:  # a dot before the first step
+                    continue
+            else:
+                head, last = "", name
             if not value:
                 self.blanks.append((head, last))
                 continue
@@ -190,24 +192,21 @@ class Tree:
                         self.no(said(name), f"no cell has this name: {why}")
                     continue
                 value = File(file)
-            head, _, last = name.rpartition(".") if plain else ("", "", name)
-            if not head and last != name:  # a dot before the first step
-                continue
-            if not value:
-                if plain and "%" not in name:
-                    self.blanks.append((head, last))
+            head, _, last = name.rpartition(".")
+            if not plain or "%" in name or name[:1] == "." or not last.isidentifier():
+                if value:
+                    self.put(name, value)
                 else:
                     self.blanks.append((None, name))
-                continue
-            if not plain or not last.isidentifier() or "%" in head:
-                self.put(name, value)
-                continue
-            if head != before:
-                before, here = head, self.open(head)
-            if last in here:
-                self.again(here, last, value, name)
+            elif not value:
+                self.blanks.append((head, last))
             else:
-                here[last] = value
+                if head != before:
+                    before, here = head, self.open(head)
+                if last in here:
+                    self.again(here, last, value, name)
+                else:
+                    here[last] = value
 
     # the careful way
 
@@ -264,30 +263,30 @@ class Tree:
         found = self.find(head, make=True)
         if found is not None:
             return found[0]
-        if head in self.elsewhere:
-            return self.elsewhere[head]
+        if head in self.lost:
+            return self.lost[head][1]
         name = unescape(head)
         place = self.walk(name, make=True)
-        made: Cells = {}
         if isinstance(place.kind, RecordKind) and place.holder is not None:
             there = place.holder.get(place.key)
             if type(there) is dict:
-                made = there
-            else:
-                if there is not None:
-                    self.no(said(name), _BOTH)
-                place.holder[place.key] = made
-        elif place is not _IGNORED:
-            return self.lose(head, name, place if place.why or place.is_moment else self.walk(f"{name}.", make=False))
-        self.elsewhere[head] = made
-        return made
+                return there
+            if there is not None:
+                self.no(said(name), _BOTH)
+            made: Cells = {}
+            place.holder[place.key] = made
+            return made
+        if place is _IGNORED:
+            return {}
+        return self.lose(head, place if place.why or place.is_moment else self.walk(f"{name}.", make=False))
 
-    def lose(self, head: str, name: str, place: _Place) -> Cells:
+    def lose(self, head: str, place: _Place) -> Cells:
         """Cells that are no record's, whose names `close` tells; far past what is told, nothing is kept of them."""
+        if head in self.lost:
+            return self.lost[head][1]
         made: Cells = {}
-        if len(self.others) <= cells.MAX_NAMED:
-            self.elsewhere[head] = made
-            self.others.append((name, made, place))
+        if len(self.lost) <= cells.MAX_NAMED:
+            self.lost[head] = unescape(head), made, place
         else:
             self.more += 1
         return made
@@ -308,7 +307,7 @@ class Tree:
         if not are_rows:
             return held, fields
         if number >= MAX_ROWS:
-            return (self.lose(head, unescape(head), _HIGH), _NO_FIELDS) if make else None
+            return (self.lose(head, _HIGH), _NO_FIELDS) if make else None
         row = held.get(number)
         if row is None:
             row = {}
@@ -334,7 +333,7 @@ class Tree:
         return self.known[name]
 
     def put(self, name: str, value: Any) -> None:
-        """Put one cell whose name is not where its row is, a dot, and a field."""
+        """Put one cell where its name leads, which may be anywhere."""
         place = self.walk(name, make=True)
         if place.holder is None or place.kind is None:
             if place.why:
@@ -400,13 +399,14 @@ class Tree:
                 before, (fields, here, why) = head, self.look(head)
             field = fields.get(last)
             if field is None:
+                name = unescape(f"{head}.{last}" if head else last)
                 if why:
-                    self.no(said(unescape(f"{head}.{last}" if head else last)), f"no cell has this name: {why}")
+                    self.no(said(name), f"no cell has this name: {why}")
                 elif fields is not _NO_FIELDS:
-                    self.blank_name(unescape(f"{head}.{last}" if head else last))
+                    self.blank_name(name)
             elif last in here and not isinstance(field.kind, _BLANK_BESIDE):
                 self.again(here, last, "", last)
-        for name, made, place in self.others:
+        for name, made, place in self.lost.values():
             for last, value in made.items():
                 if last == "zone" and place.is_moment and place.holder is not None:
                     self.zone(place.holder, place.key, value)
@@ -508,18 +508,20 @@ def _keyed(kind: Kind) -> bool:
 
 def is_blank(shape: Shape[Any], row: Cells) -> bool:
     """Whether nothing in `row` makes it a row: no text, no ticked box and no nested row."""
-    return not any(field.name in row and _says(field.kind, row[field.name]) for field in shape.fields)
+    fields = fields_of(shape)
+    return not any(name in fields and _says(fields[name].kind, came) for name, came in row.items())
 
 
 def _says(kind: Kind, came: Any) -> bool:
-    match kind:
-        case Boolean():
-            values = came.values if isinstance(came, Many) else [came]
-            return any(not isinstance(each, str) or cells.TRUTHS.get(each, True) for each in values)
-        case RecordKind(shape) if type(came) is dict:
-            return not is_blank(shape, came)
-        case Rows(item) | Mapping(item) if type(came) is dict:
-            return any(_says(item.kind, each) for each in came.values())
+    if isinstance(kind, Boolean):
+        values = came.values if isinstance(came, Many) else [came]
+        return any(not isinstance(each, str) or cells.TRUTHS.get(each, True) for each in values)
+    if type(came) is not dict:
+        return True
+    if isinstance(kind, RecordKind):
+        return not is_blank(kind.shape, came)
+    if isinstance(kind, Rows | Mapping):
+        return any(_says(kind.item.kind, each) for each in came.values())
     return True
 
 

@@ -14,7 +14,7 @@ from bench.showing import keep
 
 __all__ = ["concluded", "main"]
 
-BENCHMARKS = ("reading", "growth", "hostile", "importing")
+BENCHMARKS = ("reading", "growth", "hostile", "importing", "pages")
 """The modules that time something: each has `cases(short)`, and says in the first line of its docstring what it times."""
 
 

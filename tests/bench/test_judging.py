@@ -7,7 +7,7 @@ from bench.__main__ import concluded
 from bench.judging import GOALS, Goal, Result, goal_of, judged
 from bench.timing import Case, times
 
-from bench import growth, hostile, importing, reading
+from bench import growth, hostile, importing, pages, reading
 
 
 def measured(figures: list[float]) -> tuple[Result, int]:
@@ -42,7 +42,7 @@ def test_what_takes_twice_as_long_is_said_to():
     assert times(lambda: work(20_000), lambda: work(10_000), short=True) == pytest.approx(2, rel=0.25)
 
 
-@pytest.mark.parametrize("benchmark", [reading, growth, hostile, importing], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("benchmark", [reading, growth, hostile, importing, pages], ids=lambda module: module.__name__)
 def test_every_goal_is_of_a_case_that_is_measured(benchmark: ModuleType):
     """So does each piece of work come to what it should, since that is checked before it is timed."""
     cases = list(benchmark.cases(short=True))

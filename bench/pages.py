@@ -90,10 +90,7 @@ def _plugin(pages: meridian.Pages, sent: bytes) -> Callable[[], tuple[App, Scope
     """The plugin's application, and the next request: a call of its tool, as the gateway signs it."""
     until = int(time.time()) + 3600
     agent = replace(CALLER, client_name="Claude", tool_name="record")
-    agents = [
-        replace(CALLER, subject=f"P-{n}", delegation_id=f"D-{n}", client_name="Claude", tool_name="record")
-        for n in range(AGENTS)
-    ]
+    agents = [replace(agent, subject=f"P-{n}", delegation_id=f"D-{n}") for n in range(AGENTS)]
     claims = Claims(CALLER, "operations", "POST", "/record", "", digest(sent), "", until, acts=True)
     headers = cycle(
         [write(replace(claims, caller=agents[n % AGENTS], call_id=f"C-{n}"), KEY, DOOR_KEY).encode() for n in range(HEADERS)]

@@ -673,6 +673,7 @@ def test_what_is_drawn_from_what_is_kept_is_what_the_macros_draw(shape: type[Any
         VARIED,
         [("account", "<A>"), ("positions[0].lots[0].cost", "1500"), *((f"positions[1].lots[{n}].cost", "x") for n in range(5))],
         [("text", "a & b"), ("side", "sell"), ("agreed", "1"), ("levels", "read"), ("at", "2026-03-01T12:30"), ("count", '"')],
+        [("text", "\ufdd01\ufdd1 %s"), ("side", "\ufdd09\ufdd1"), ("letter", "\ufdd00\ufdd1"), ("country", "\ufdd09\ufdd1")],
         [("text", "two\nlines"), ("side", "gift"), ("sure", "true"), ("day", "tomorrow"), ("tags", "a"), ("tags", "b%")],
     ]
     wrong = [Problem("account", "no"), Problem("legs[2].side", "no"), Problem("count", "no"), Problem("positions", "too few")]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from markupsafe import Markup, escape
@@ -44,6 +45,8 @@ CHOSEN: Final = frozenset({"select", "radios", "checkbox", "checks"})
 KEPT: Final = 256
 """How many kinds are kept for one list or field; what is chosen in a row is a person's to vary."""
 
+_HOLE: Final = re.compile("\ufdd0([0-9]+)\ufdd1")
+"""A hole, between two characters that no text holds."""
 _SPECIAL: Final = re.compile("[&<>\"']")
 """What must be escaped; most rows are of figures and dates, and hold none of it."""
 
@@ -51,103 +54,108 @@ _SPECIAL: Final = re.compile("[&<>\"']")
 def draw_field(field: Input, draw: FieldMacro) -> Markup:
     """The HTML of `field` as the macro `draw` draws it."""
 
-    def with_holes() -> str:
-        value = _hole("value") if field.control in PLAIN else field.value
-        return draw(field._replace(path=_hole("path"), id=_hole("id"), where=_hole("where"), value=value))
+    def with_holes(path: str, id: str, where: str, value: str) -> str:  # noqa: A002
+        return draw(field._replace(path=path, id=id, where=where, value=value if field.control in PLAIN else field.value))
 
-    how = _how(field)
-    holed = None if how is None else _kept(field.look.kept, (draw, field.required, how), with_holes)
-    if holed is None:
-        return _markup(draw(field))
-    said = {"path": field.path, "id": field.id, "where": field.where, "value": field.value}
-    return _markup(holed % _escaped(said))
+    how, kept = _how(field), field.look.kept
+    said = [field.path, field.id, field.where, field.value]
+    filled = None if how is None or kept is None else _filled(kept, (draw, field.required, how), with_holes, said)
+    return _markup(draw(field) if filled is None else filled)
 
 
 def draw_grid(form: Form, grid: Grid, draw: GridMacro, row: RowMacro, under: UnderMacro, total: TotalMacro) -> Markup:
     """The HTML of `grid` as the macro `draw` draws it, with its rows as `row` and its totals as `total` do."""
     rows = draw_rows(form, grid, grid.rows, row, under)
-    inside = Inside(rows, ["" if each is None else total(each) for each in grid.totals], [total(each) for each in grid.sums])
-    totals, sums = _numbered("total", inside.totals), _numbered("sum", inside.sums)
+    totals = ["" if each is None else total(each) for each in grid.totals]
+    sums = [total(each) for each in grid.sums]
 
-    def with_holes() -> str:
-        names: dict[str, Any] = {name: _hole(name) for name in ("path", "id", "of", "next")}
-        holes = Inside(_hole("rows"), [*map(_hole, totals)], [*map(_hole, sums)])
-        return draw(form, replace(grid, **names), holes)
+    def with_holes(path: str, id: str, of: str, next: Any, rows: str, *html: str) -> str:  # noqa: A002
+        holed = replace(grid, path=path, id=id, of=of, next=next)
+        return draw(form, holed, Inside(rows, html[: len(totals)], html[len(totals) :]))
 
     count = len(grid.rows) if grid.depth else bool(grid.rows)
     kind = (draw, form.save or form.prepare, grid.opened, count, bool(grid.rows and grid.rows[0].under))
-    holed = None if grid.problem else _kept(grid.kept, kind, with_holes)
-    if holed is None:
-        return _markup(draw(form, grid, inside))
-    said = {"path": grid.path, "id": grid.id, "of": grid.of, "next": str(grid.next)}
-    return _markup(holed % (_escaped(said) | totals | sums | {"rows": rows}))
+    said = [grid.path, grid.id, grid.of, str(grid.next)]
+    filled = None if grid.problem else _filled(grid.kept, kind, with_holes, said, [rows, *totals, *sums])
+    return _markup(draw(form, grid, Inside(rows, totals, sums)) if filled is None else filled)
 
 
 def draw_rows(form: Form, grid: Grid, rows: Sequence[Row], draw: RowMacro, under: UnderMacro) -> Markup:
     """The HTML of `rows`, each as the macro `draw` draws it."""
     first = grid.rows[0] if form.tool is not None and grid.rows and not grid.depth else None
-    return _markup("".join(_row(form, grid, each, draw, under, told=each is first) for each in rows))
+    return _markup("".join([_row(form, grid, each, draw, under, told=each is first) for each in rows]))
 
 
 def _row(form: Form, grid: Grid, row: Row, draw: RowMacro, under: UnderMacro, *, told: bool) -> str:
-    def with_holes() -> str:
-        typed = tuple(each._replace(value=_hole(n)) if each.control in PLAIN else each for n, each in enumerate(row.typed))
-        holed = row._replace(
-            path=_hole("path"), id=f"{_hole('id')}-row", where=_hole("where"), number=_hole("number"), typed=typed
+    def with_holes(path: str, id: str, of: str, where: str, number: str, *more: str) -> str:  # noqa: A002
+        *values, below = more
+        typed = tuple(
+            each._replace(value=value) if each.control in PLAIN else each for each, value in zip(row.typed, values, strict=True)
         )
-        return draw(form, replace(grid, of=_hole("of")), holed, told, _hole("under"))
+        return draw(
+            form,
+            replace(grid, of=of),
+            row._replace(path=path, id=f"{id}-row", where=where, number=number, typed=typed),
+            told,
+            below,
+        )
 
     below = under(form, grid, row) if row.under else ""
     how = _how_row(grid, row)
-    holed = None if how is None else _kept(grid.kept, (draw, told, how), with_holes)
-    if holed is None:
-        return draw(form, grid, row, told, below)
-    said = {str(n): each.value for n, each in enumerate(row.typed)}
-    said["path"], said["id"], said["of"] = row.path, row.id.removesuffix("-row"), grid.of
-    said["where"], said["number"] = row.where, row.number
-    said = _escaped(said)
-    said["under"] = below
-    return holed % said
+    if how is not None:
+        said = [row.path, row.id.removesuffix("-row"), grid.of, row.where, row.number, *[each.value for each in row.typed]]
+        filled = _filled(grid.kept, (draw, told, how), with_holes, said, [below])
+        if filled is not None:
+            return filled
+    return draw(form, grid, row, told, below)
 
 
 def _how(field: Input) -> object:
     """How an input is drawn beside what was typed: its control, and what was chosen in it. None for one like no other."""
     if field.problem or field.focus:
         return None
-    if field.control in CHOSEN:
-        return (field.control, field.value, field.ticked, field.chosen)
-    return field.control if field.control in PLAIN or not (field.value or field.zone) else None
+    control = field.control
+    if control in PLAIN:
+        return control
+    if control in CHOSEN:
+        return (control, field.value, field.ticked, field.chosen)
+    return None if field.value or field.zone else control
 
 
 def _how_row(grid: Grid, row: Row) -> object:
     """The same of all inputs of a row."""
     if row.problem:
         return None
-    how = [_how(each) if each.look is column.look else None for each, column in zip(row.typed, grid.columns, strict=True)]
-    return None if None in how else tuple(how)
+    how: list[object] = []
+    for each, column in zip(row.typed, grid.columns, strict=True):
+        if each.look is not column.look or (one := _how(each)) is None:
+            return None
+        how.append(one)
+    return tuple(how)
 
 
-def _kept(kept: dict[Any, str], kind: object, with_holes: Callable[[], str]) -> str | None:
-    """The text of one kind, to be filled with `%`; None where it is not kept and too much is."""
+class _Holed(NamedTuple):
+    """A text to be filled with `%`, and which of the things said goes into each of its holes."""
+
+    text: str
+    order: Callable[[Sequence[str]], tuple[str, ...]]
+
+
+def _filled(
+    kept: dict[Any, Any], kind: object, with_holes: Callable[..., str], said: list[str], html: Sequence[str] = ()
+) -> str | None:
+    """The text kept for one kind, filled with what is `said`, which is escaped, and with `html`. It is drawn `with_holes`, one
+    for each of them, where it is not kept yet. None where too much is kept already."""
     holed = kept.get(kind)
-    if holed is None and len(kept) < KEPT:
-        drawn = str(with_holes()).replace("%", "%%")
-        holed = kept[kind] = drawn.replace("\ufdd0", "%(").replace("\ufdd1", ")s")
-    return holed
-
-
-def _hole(name: object) -> str:
-    """A hole, between two characters that no text holds."""
-    return f"\ufdd0{name}\ufdd1"
-
-
-def _numbered(name: str, texts: Sequence[str]) -> dict[str, str]:
-    return {f"{name}{n}": text for n, text in enumerate(texts)}
-
-
-def _escaped(said: dict[str, str]) -> dict[str, str]:
-    """What is said, as Jinja escapes it."""
-    return {name: escape(text) for name, text in said.items()} if _SPECIAL.search("".join(said.values())) else said
+    if holed is None:
+        if len(kept) >= KEPT:
+            return None
+        drawn = str(with_holes(*[f"\ufdd0{n}\ufdd1" for n in range(len(said) + len(html))]))
+        order = [int(n) for n in _HOLE.findall(drawn)]
+        holed = kept[kind] = _Holed(_HOLE.sub("%s", drawn.replace("%", "%%")), itemgetter(*order))
+    if _SPECIAL.search("".join(said)):
+        said = [escape(text) for text in said]
+    return holed.text % holed.order([*said, *html])
 
 
 def _markup(html: str) -> Markup:

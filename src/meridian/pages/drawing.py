@@ -268,13 +268,13 @@ class _Drawer:
     def typed(self, cell: Cell, look: Look, node: Typed) -> Input:
         """The input of one cell, wherever that is, with what was typed there, or blank."""
         control, value, zone, ticked = look.control, node.value, "", False
+        if control == "text" and "\n" not in value:
+            return Input("", "", look, control, "", value)
         chosen: tuple[str, ...] = ()
         match control:
-            case "text" | "list":
-                pass
             case "secret":
                 if value:
-                    look = replace(look, hint=f"{look.hint} Write it again: a secret is not sent back.".lstrip())
+                    look = replace(look, hint=f"{look.hint} Write it again: a secret is not sent back.".lstrip(), kept=None)
                 value = ""
             case "checkbox":
                 ticked, value = any(each.strip().lower() in _TRUE for each in node.values), ""
@@ -432,7 +432,7 @@ def _chosen(cell: Cell, look: Look, value: str) -> tuple[Look, str]:
         return look, said
     if not said:
         return look, look.default
-    return replace(look, options=(*look.options, Option(value, shown(value)))), value
+    return replace(look, options=(*look.options, Option(value, shown(value))), kept=None), value
 
 
 def _moment(value: str, zone: str | None, home: str) -> tuple[Control, str, str]:

@@ -64,7 +64,7 @@ class Look:
 
     `figure` is a number, set to the right; `attributes` are what the browser is told; `default` is what blank means;
     `companion` says that a box left unticked must still be sent; `tool` is what the browser's agent is told. `kept` is where
-    the template keeps what it drew (`pages.alike`).
+    the template keeps what it drew (`pages.alike`), and None in a look that is of one drawing alone.
     """
 
     control: Control
@@ -78,7 +78,7 @@ class Look:
     default: str = ""
     companion: bool = False
     tool: str = ""
-    kept: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    kept: dict[Any, Any] | None = field(default=None, repr=False, compare=False)
 
 
 class Input(NamedTuple):
@@ -194,7 +194,7 @@ class Grid:
     totals: tuple[Total | None, ...] = ()
     sums: tuple[Total, ...] = ()
     problem: str = ""
-    kept: dict[Any, str] = field(default_factory=dict, repr=False, compare=False)
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def name(self) -> str:

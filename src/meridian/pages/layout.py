@@ -15,7 +15,7 @@ from meridian.pages.form import Blank, Column, Look, Option
 from meridian.pages.looks import Looks
 from meridian.pages.places import Place, inside
 from meridian.pages.showing import heads_over, inline
-from meridian.pages.typed import NOTHING, Typed, path_below
+from meridian.pages.typed import Typed, path_below
 from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape
 from meridian.records import Mapping as Entries
 
@@ -54,7 +54,7 @@ class Leaf(NamedTuple):
     def below(self, row: Typed) -> Typed:
         """What was typed here in a row."""
         for step in self.steps:
-            row = row.below.get(step, NOTHING)
+            row = row.at(step)
         return row
 
 
@@ -72,7 +72,7 @@ class RowLayout(NamedTuple):
     columns: tuple[Column, ...]
     heads: tuple[tuple[str, int], ...]
     words: tuple[tuple[str, str], ...]
-    kept: dict[Any, str]
+    kept: dict[Any, Any]
 
 
 @dataclass

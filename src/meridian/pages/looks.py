@@ -6,7 +6,7 @@ A cell enters, with the pattern path it stands at and the author's words for tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from meridian.pages.form import Control, Look, Option, Width
@@ -69,7 +69,7 @@ class Looks:
             return self._new(cell, pattern, label, in_grid)
         known = self._kept.get((pattern, in_grid))
         if known is None:
-            known = self._kept[pattern, in_grid] = self._new(cell, pattern, label, in_grid)
+            known = self._kept[pattern, in_grid] = replace(self._new(cell, pattern, label, in_grid), kept={})
         return known
 
     def _new(self, cell: Cell, pattern: str, label: str, in_grid: bool) -> Look:

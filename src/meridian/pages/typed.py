@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -162,15 +162,16 @@ def typed_by_default(shape: Shape[Any]) -> Typed:
     return root
 
 
-_SINGLE: Final = frozenset({str, Decimal, dt.date, int, bool})
-"""Classes whose values stand in one cell, whatever its kind; most values are of one of them."""
+_SINGLE: Final[dict[type, Callable[[Any], str]]] = {str: str, Decimal: "{:f}".format, dt.date: dt.date.isoformat, int: str}
+"""How the values of most cells are typed, by their class; none of these is of several cells."""
 
 
 def _typed(kind: Kind, value: Any) -> Typed:
     if value is None:
         return NOTHING
-    if type(value) in _SINGLE:
-        return Typed([text_of(value)], NOTHING.below)
+    single = _SINGLE.get(type(value))
+    if single is not None:
+        return Typed([single(value)], NOTHING.below)
     match kind:
         case RecordKind(shape):
             below: dict[Step, Typed] = {}

@@ -2,9 +2,13 @@
 
 import re
 import signal
+import socket
 
 import httpx2
 import pytest
+
+from meridian.cli.serve import _listen
+from meridian.deployment.settings import Settings
 
 SERVE = ("serve", "desk=front_desk:pages", "--data", "data", "--port", "0")
 
@@ -19,6 +23,11 @@ def test_the_first_line_of_json_tells_where_it_is_and_who_there_is(meridian):
     with httpx2.Client(follow_redirects=True) as browser:
         home = browser.get(next(each["sign_in_url"] for each in told["people"] if each["subject"] == "demo-writer"))
         assert (home.status_code, "/desk/open/" in home.text) == (200, True)
+
+
+def test_the_socket_is_one_of_which_asyncio_knows_that_it_need_not_hold_packets_back():
+    with _listen(Settings(port=0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

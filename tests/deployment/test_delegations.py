@@ -1,6 +1,7 @@
 """A person's leave for one client: never more than they hold, never more than they ticked, never after it was revoked."""
 
 import hashlib
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -161,14 +162,15 @@ def test_delegations_are_listed_for_their_person_and_everyones_for_an_admin(stor
     assert delegations.every_delegation(store) == (others, second, first)
 
 
-def test_a_use_and_a_refusal_are_noted_about_once_a_minute(store, writer, now):
+def test_a_use_and_a_refusal_are_noted(store, writer, now):
     made = lent(store, now, READ)
-    delegations.note_use(store, made, now=now)
-    delegations.note_use(store, made, refused=True, now=now + timedelta(seconds=30))
-    found = delegations.find(store, made.id)
-    assert (found.last_used_at, found.last_refused_at) == (now + timedelta(seconds=30),) * 2
-    delegations.note_use(store, found, now=now + timedelta(seconds=60))
-    assert delegations.find(store, made.id) == found
+    later = now + timedelta(seconds=30)
+    with store.write() as connection:
+        delegations.note_use(connection, made.id, refused=False, now=now)
+    assert delegations.find(store, made.id) == replace(made, last_used_at=now)
+    with store.write() as connection:
+        delegations.note_use(connection, made.id, refused=True, now=later)
+    assert delegations.find(store, made.id) == replace(made, last_used_at=later, last_refused_at=later)
 
 
 def test_whoever_was_let_go_speaks_through_no_client(store, writer, now):

@@ -86,7 +86,8 @@ class Deployment:
         self.instances: tuple[Instance, ...] = ()
         now = clock()
         key = deployment_key(self.store, now=now)
-        door = OperationsDoor(StoredBook(self.store), StoredCalls(self.store), key, clock)
+        kept_calls = StoredCalls(self.store)
+        door = OperationsDoor(StoredBook(self.store), kept_calls, key, clock)
         surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND, sign_out=SIGN_OUT)
         self._served: list[Served] = []
         hosted: dict[str, Hosted] = {}
@@ -111,6 +112,7 @@ class Deployment:
         self._signing_in = SigningIn(self.store, self._drawing, settings=settings, form_key=key, clock=clock)
         self.gateway = Gateway(
             self.store,
+            kept_calls,
             hosted,
             settings=settings,
             deployment_key=key,
@@ -156,11 +158,11 @@ class Deployment:
 
         return Starlette(
             routes=[
+                Route("/mcp", self.surface),  # first, since agents ask more often than people do
                 Route("/", self._home),
                 *self._signing_in.routes(),
                 Route("/favicon.ico", _no_icon),
                 Mount(KIT_URL, _Kit(directory=KIT_FOLDER, check_dir=False)),
-                Route("/mcp", self.surface),
                 Mount("/", self.gateway),
             ],
             lifespan=lifespan,

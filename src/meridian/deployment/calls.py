@@ -13,29 +13,49 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import BigInteger, Connection, bindparam, delete, exists, insert, or_, select, update
 
 from meridian.callers import Accounts, Caller, Level
 from meridian.deployment.fingerprints import new_id
 from meridian.deployment.store import Store
-from meridian.deployment.store.tables import account_sets, calls
+from meridian.deployment.store.prepared import Prepared
+from meridian.deployment.store.tables import account_sets, calls, revision
 from meridian.pages.assertion import LISTED_ACCOUNTS, digest_of_accounts
 
 __all__ = [
     "CallRecord",
+    "Opening",
     "StoredCalls",
     "close_call",
+    "close_in",
     "is_open",
     "is_open_in",
     "kept_account_sets",
     "listed",
     "open_call",
+    "open_in",
     "prune",
     "record_refused",
 ]
 
 _KEPT_DAYS: Final = 400
 _MOST_LISTED: Final = 500
+
+_OPENED: Final = ("id", "instance", "subject", "level", "acts", "opened_at", "expires_at", "delegation", "tool")
+_SEEN: Final = bindparam("revision", type_=BigInteger)
+_OPEN: Final = Prepared(
+    insert(calls).from_select(
+        _OPENED,
+        select(*(bindparam(name, type_=calls.c[name].type) for name in _OPENED)).where(
+            or_(_SEEN.is_(None), exists().where(revision.c.number == _SEEN))
+        ),
+    ),
+)
+_CLOSE: Final = Prepared(
+    update(calls)
+    .where(calls.c.id == bindparam("call"), calls.c.closed_at.is_(None), calls.c.tool.is_not(None))
+    .values({name: bindparam(name) for name in ("closed_at", "outcome", "reason")})
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +87,29 @@ def open_call(
     plugin and the door to fetch by their digests.
     """
     made = new_id("C")
+    opening = Opening(id=made, caller=caller, instance=instance, acts=acts, lasts=lasts, now=now, tool=tool)
+    store.rewrite(lambda connection: open_in(connection, opening))
+    return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """A call that is to be opened. `revision` is the one its caller was worked out under: under another it is not opened."""
+
+    id: str
+    caller: Caller
+    instance: str
+    acts: bool
+    lasts: timedelta
+    now: datetime
+    tool: str | None = None
+    revision: int | None = None
+
+
+def open_in(connection: Connection, opening: Opening) -> bool:
+    """Open the call, inside a transaction; whether it was, which only a revision that has passed can be in the way of."""
+    caller = opening.caller
+    until = opening.now + opening.lasts
     sets = {
         digest_of_accounts(reached.ids): reached
         for holding in caller.holdings.values()
@@ -74,55 +117,58 @@ def open_call(
         if len(reached.ids) > LISTED_ACCOUNTS
     }
     if sets:
-        store.rewrite(lambda connection: _keep_sets(connection, sets, now + lasts))
-    with store.write() as connection:
-        connection.execute(
-            insert(calls).values(
-                id=made,
-                instance=instance,
-                subject=caller.subject,
-                level=caller.level,
-                acts=acts,
-                opened_at=now,
-                expires_at=now + lasts,
-                delegation=caller.delegation_id,
-                tool=tool,
-            )
-        )
-    return made
+        _keep_sets(connection, sets, until)
+    values = {
+        "id": opening.id,
+        "instance": opening.instance,
+        "subject": caller.subject,
+        "level": caller.level,
+        "acts": opening.acts,
+        "opened_at": opening.now,
+        "expires_at": until,
+        "delegation": caller.delegation_id,
+        "tool": opening.tool,
+        "revision": opening.revision,
+    }
+    return _OPEN.run(connection, values) == 1
 
 
 def close_call(store: Store, call_id: str, *, now: datetime, outcome: str | None = None, reason: str | None = None) -> None:
     """Close the call: from here on the door admits nothing for it. A browser's is forgotten; a tool's keeps its outcome, as far
     as what its plugin said of it are words."""
     with store.write() as connection:
+        close_in(connection, call_id, now=now, outcome=outcome, reason=reason)
+
+
+def close_in(
+    connection: Connection, call_id: str, *, now: datetime, outcome: str | None = None, reason: str | None = None
+) -> None:
+    """`close_call`, inside a transaction that is open already."""
+    closed = _CLOSE.run(
+        connection, {"call": call_id, "closed_at": now, "outcome": _word(outcome, 20), "reason": _word(reason, 60)}
+    )
+    if not closed:
         connection.execute(delete(calls).where(calls.c.id == call_id, calls.c.tool.is_(None)))
-        connection.execute(
-            update(calls)
-            .where(calls.c.id == call_id, calls.c.closed_at.is_(None))
-            .values(closed_at=now, outcome=_word(outcome, 20), reason=_word(reason, 60))
-        )
 
 
-def record_refused(store: Store, caller: Caller, *, instance: str, tool: str, reason: str, now: datetime) -> None:
-    """Record a tool's call that was refused before its plugin was asked."""
-    with store.write() as connection:
-        connection.execute(
-            insert(calls).values(
-                id=new_id("C"),
-                instance=instance[:64],
-                subject=caller.subject,
-                level=caller.level,
-                acts=False,
-                opened_at=now,
-                expires_at=now,
-                closed_at=now,
-                delegation=caller.delegation_id,
-                tool=tool[:200],
-                outcome="refused",
-                reason=reason[:60],
-            )
+def record_refused(connection: Connection, caller: Caller, *, instance: str, tool: str, reason: str, now: datetime) -> None:
+    """Record a tool's call that was refused before its plugin was asked, inside a transaction."""
+    connection.execute(
+        insert(calls).values(
+            id=new_id("C"),
+            instance=instance[:64],
+            subject=caller.subject,
+            level=caller.level,
+            acts=False,
+            opened_at=now,
+            expires_at=now,
+            closed_at=now,
+            delegation=caller.delegation_id,
+            tool=tool[:200],
+            outcome="refused",
+            reason=reason[:60],
         )
+    )
 
 
 def is_open(store: Store, call_id: str, *, now: datetime) -> bool:
@@ -178,14 +224,35 @@ def prune(store: Store, *, now: datetime) -> None:
 
 
 class StoredCalls:
-    """The calls of a store, as the operations door asks about them."""
+    """The calls of a store, as the gateway opens them and the operations door asks about them.
+
+    Those that this process has open it knows by itself: nobody else closes them.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._open_here: dict[str, datetime] = {}
+
+    async def open(self, opening: Opening) -> bool:
+        """Open the call; whether it was, which only a revision that has passed can be in the way of.
+
+        What is about to act is known to the disk before its plugin is; that something is read may be lost in a power cut.
+        """
+        keep = self._store.keep_lasting if opening.acts else self._store.keep
+        opened = await keep(open_in, opening)
+        if opened:
+            self._open_here[opening.id] = opening.now + opening.lasts
+        return opened
+
+    async def close(self, call_id: str, *, now: datetime, outcome: str | None = None, reason: str | None = None) -> None:
+        """Close the call: from here on the door admits nothing for it."""
+        self._open_here.pop(call_id, None)
+        await self._store.keep(close_in, call_id, now=now, outcome=outcome, reason=reason)
 
     async def is_open(self, call_id: str, *, now: datetime) -> bool:
-        """Whether the call is open."""
-        return await self._store.run(is_open, call_id, now=now)
+        """Whether the call was opened, is not closed, and has not outlived its time."""
+        until = self._open_here.get(call_id)
+        return now < until if until is not None else await self._store.look(is_open_in, call_id, now=now)
 
     async def account_sets(self, digests: frozenset[str]) -> Mapping[str, frozenset[str]]:
         """The sets of accounts kept under these digests."""

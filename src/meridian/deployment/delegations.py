@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -43,7 +43,6 @@ TOKEN_PREFIX: Final = "mrd_"  # noqa: S105  what every token begins with
 
 _MOST_ROWS: Final = 500
 _MOST_STANDING: Final = 100
-_NOTED_ANEW_AFTER: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -131,19 +130,21 @@ def lend(
 
 
 def by_token(store: Store, token: str, *, now: datetime) -> Delegation | None:
-    """The delegation that `token` speaks for; None where there is none that stands, or its person has gone."""
+    """The delegation that `token` speaks for, until the first of the two expires; None where there is none that stands, or its
+    person has gone."""
     print_ = fingerprint(token)
     with store.read() as connection:
         row = connection.execute(
-            select(tokens.c.fingerprint, delegations)
+            select(tokens.c.fingerprint, tokens.c.expires_at.label("token_expires_at"), delegations)
             .join(delegations, delegations.c.id == tokens.c.delegation)
             .join(people, people.c.subject == delegations.c.subject)
-            .where(tokens.c.fingerprint == print_, tokens.c.expires_at > now, people.c.left_at.is_(None))
+            .where(tokens.c.fingerprint == print_, people.c.left_at.is_(None))
         ).one_or_none()
         if row is None or not same(row.fingerprint, print_):
             return None
-        found = _delegation(row, _rows(connection, [row.id]).get(row.id, []))
-        return found if found.stands(now) else None
+        whole = _delegation(row, _rows(connection, [row.id]).get(row.id, []))
+    found = replace(whole, expires_at=min(whole.expires_at, row.token_expires_at))
+    return found if found.stands(now) else None
 
 
 def find(store: Store, delegation: str) -> Delegation | None:
@@ -194,14 +195,10 @@ def narrowed(store: Store, delegation: Delegation, instance: str, roles: Iterabl
     return {role: holding for role, holding in cut.items() if holding.levels}
 
 
-def note_use(store: Store, delegation: Delegation, *, refused: bool = False, now: datetime) -> None:
-    """Note that the client asked, and whether it was refused; within a minute of the last note, nothing is written."""
-    last = delegation.last_refused_at if refused else delegation.last_used_at
-    if last is not None and now < last + _NOTED_ANEW_AFTER:
-        return
+def note_use(connection: Connection, delegation: str, *, refused: bool, now: datetime) -> None:
+    """Note that the client asked, and whether it was refused, inside a transaction."""
     values = {"last_used_at": now} | ({"last_refused_at": now} if refused else {})
-    with store.write() as connection:
-        connection.execute(update(delegations).where(delegations.c.id == delegation.id).values(values))
+    connection.execute(update(delegations).where(delegations.c.id == delegation).values(values))
 
 
 def _through(row: AccessRow, held: Holding) -> Holding:

@@ -14,9 +14,10 @@ import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from io import BytesIO
 from typing import IO, Any, Final
 from urllib.parse import urlencode
 
@@ -27,8 +28,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from meridian.callers import Caller, Holdings, Level, cut
-from meridian.deployment import calls
+from meridian.deployment.calls import Opening, StoredCalls
 from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
+from meridian.deployment.fingerprints import new_id
 from meridian.deployment.identity import Person
 from meridian.deployment.reaching import BUTTON_OF, BUTTONS, Hosted, first_page, held_on, words_of
 from meridian.deployment.settings import Settings
@@ -41,7 +43,7 @@ from meridian.pages.guarding import FORM_TOKEN_HEADER
 from meridian.pages.tools import Tool
 from meridian.plugins import surface_name
 
-__all__ = ["KIT_URL", "Gateway", "Refused", "Words"]
+__all__ = ["KIT_URL", "Changed", "Gateway", "Refused", "Words"]
 
 KIT_URL: Final = "/static/meridian"
 
@@ -77,6 +79,10 @@ class Refused(Exception):
         super().__init__(detail)
 
 
+class Changed(Exception):
+    """Who may ask what was changed since the caller was worked out. Nothing was asked; the caller is to be looked at anew."""
+
+
 @dataclass
 class _Asked:
     """One request on its way to a plugin, once it is known who asks and how far they reach."""
@@ -92,6 +98,7 @@ class _Asked:
     body: IO[bytes]
     around: Scope
     tool: str | None = None
+    revision: int | None = None
 
 
 class Gateway:
@@ -103,6 +110,7 @@ class Gateway:
     def __init__(
         self,
         store: Store,
+        calls: StoredCalls,
         hosted: Mapping[str, Hosted],
         *,
         settings: Settings,
@@ -113,6 +121,7 @@ class Gateway:
     ) -> None:
         self.hosted = hosted
         self._store = store
+        self._calls = calls
         self._settings = settings
         self._deployment_key = deployment_key
         self._clock = clock
@@ -133,25 +142,29 @@ class Gateway:
         if answer is not None:
             await answer(scope, receive, send)
 
-    async def call_tool(self, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-        """The outcome of a tool's call by `caller`, whose holdings are cut to the level the call opens at already."""
+    async def call_tool(
+        self, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any], caller: Caller, *, revision: int
+    ) -> dict[str, Any]:
+        """The outcome of a tool's call by `caller`, whose holdings are cut to the level the call opens at already.
+
+        Raises Changed, and the plugin is not asked, where `revision`, under which `caller` was worked out, has passed.
+        """
         raw = json.dumps(arguments).encode()
-        with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as body:
-            body.write(raw)
-            asked = _Asked(
-                hosted=hosted,
-                caller=replace(caller, tool_name=tool.name),
-                method=tool.method,
-                path=tool.path,
-                query="",
-                acts=not tool.reads,
-                body_sha256=assertion.digest(raw),
-                headers=[(b"content-type", b"application/json"), (b"accept", b"application/json"), (b"host", b"meridian")],
-                body=body,
-                around={"scheme": "http", "server": None, "http_version": "1.1"},
-                tool=surface_name(hosted.name, tool.name),
-            )
-            return await self._call(asked)
+        asked = _Asked(
+            hosted=hosted,
+            caller=caller,
+            method=tool.method,
+            path=tool.path,
+            query="",
+            acts=not tool.reads,
+            body_sha256=assertion.digest(raw),
+            headers=[(b"content-type", b"application/json"), (b"accept", b"application/json"), (b"host", b"meridian")],
+            body=BytesIO(raw),
+            around={"scheme": "http", "server": None, "http_version": "1.1"},
+            tool=surface_name(hosted.name, tool.name),
+            revision=revision,
+        )
+        return await self._call(asked)
 
     async def _browse(self, request: Request, send: Send) -> Response | None:
         name, _, rest = request.scope["path"].removeprefix("/").partition("/")
@@ -346,10 +359,19 @@ class Gateway:
     @asynccontextmanager
     async def _opened(self, asked: _Asked) -> AsyncIterator[_Call]:
         """A call opened in the store for `asked`, and closed when the block ends, however it ends."""
-        now, lasts = self._clock(), self._settings.call_lasts
-        call_id = await self._store.run(
-            calls.open_call, asked.caller, instance=asked.hosted.name, acts=asked.acts, lasts=lasts, now=now, tool=asked.tool
+        now, lasts, call_id = self._clock(), self._settings.call_lasts, new_id("C")
+        opening = Opening(
+            id=call_id,
+            caller=asked.caller,
+            instance=asked.hosted.name,
+            acts=asked.acts,
+            lasts=lasts,
+            now=now,
+            tool=asked.tool,
+            revision=asked.revision,
         )
+        if not await self._calls.open(opening):
+            raise Changed
         claims = assertion.Claims(
             caller=asked.caller,
             instance=asked.hosted.name,
@@ -367,7 +389,7 @@ class Gateway:
         finally:
             with anyio.CancelScope(shield=True):
                 outcome, reason = call.outcome
-                await self._store.run(calls.close_call, call_id, outcome=outcome, reason=reason, now=self._clock())
+                await self._calls.close(call_id, outcome=outcome, reason=reason, now=self._clock())
 
     async def _ask(self, asked: _Asked, header: str, send: Send) -> None:
         """Ask the plugin's application, with the signed header and with nothing of the request's own scope."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final, cast
 
@@ -25,16 +26,17 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
+from opentelemetry import trace
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from meridian.callers import Caller, Holdings, cut
-from meridian.deployment import access, calls, delegations, identity
-from meridian.deployment.delegations import Delegation
-from meridian.deployment.gateway import Gateway
-from meridian.deployment.identity import Person
+from meridian.callers import Caller, Holdings
+from meridian.deployment import calls, delegations
+from meridian.deployment.gateway import Changed, Gateway
+from meridian.deployment.listing import Listing
 from meridian.deployment.reaching import Hosted, opening, words_of
+from meridian.deployment.standing import Lent, Standing
 from meridian.deployment.store import Store
 from meridian.pages.answering import refused
 from meridian.pages.tools import Tool
@@ -45,6 +47,8 @@ __all__ = ["Surface"]
 TTL_MS: Final = 10_000
 """How long a client may keep its list: a change of access is to show within 30 seconds."""
 LONGEST_TOOL_NAME: Final = 200
+MOST_CHANGES: Final = 20
+"""So many times a call is looked at anew, where each time somebody changed who may ask what before it was opened."""
 
 INSTRUCTIONS: Final = (
     "This is a Meridian deployment: plugins that people work in, offered to you on a delegation that one person made. You act "
@@ -58,7 +62,7 @@ INSTRUCTIONS: Final = (
 STANDS_NO_LONGER: Final = (
     "The client token is not one that stands: it may be mistyped, revoked or expired. Make another under Connected clients."
 )
-_DELEGATION: Final = "meridian.delegation"
+_TOKEN: Final = "meridian.token"  # noqa: S105  the name in a request's scope, not a token
 
 log = logging.getLogger(__name__)
 
@@ -70,15 +74,6 @@ class Offered:
     name: str
     hosted: Hosted
     tool: Tool
-
-
-@dataclass(frozen=True)
-class _Lent:
-    """Who a request speaks for: the person, as they are now, and what they lent."""
-
-    person: Person
-    delegation: Delegation
-    deployment_admin: bool
 
 
 class Surface:
@@ -95,36 +90,37 @@ class Surface:
     ) -> None:
         self._store = store
         self._gateway = gateway
+        self._standing = Standing(store, clock)
         self._clock = clock
         self._cookie_names = cookie_names
         self._max_body_bytes = max_body_bytes
         self._offered = {each.name: each for each in _offered(gateway.hosted)}
-        self._manager: StreamableHTTPSessionManager | None = None
+        self._described = {name: _described(each) for name, each in self._offered.items()}
+        self._listing: Listing | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Around all the time that the surface is served over HTTP."""
 
-        async def lent(ctx: Any) -> _Lent:
-            return cast("_Lent", ctx.request.scope[_DELEGATION])
-
-        self._manager = StreamableHTTPSessionManager(
-            self._server(lent), json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
+        server = self._server(lambda ctx: cast("str", ctx.request.scope[_TOKEN]))
+        manager = StreamableHTTPSessionManager(
+            server, json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
         )
-        async with self._manager.run():
+        self._listing = Listing(manager.handle_request)
+        async with manager.run():
             yield
-        self._manager = None
+        self._listing = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request at `/mcp`."""
         headers = Headers(raw=scope["headers"])
-        lent = await self._who(scope, headers)
-        if isinstance(lent, Response):
-            await lent(scope, receive, send)
-        elif self._manager is None:
+        token = await self._token(scope, headers)
+        if isinstance(token, Response):
+            await token(scope, receive, send)
+        elif self._listing is None:
             raise RuntimeError("the surface is asked while it is not running")
         else:
-            await self._manager.handle_request({**scope, _DELEGATION: lent}, receive, send)
+            await self._listing({**scope, _TOKEN: token}, receive, send, partial(self._listed_to, token))
 
     async def serve_stdio(self, token: str) -> None:
         """Serve whoever started this process over its standard input and output, for as long as they keep it open.
@@ -133,15 +129,7 @@ class Surface:
         `initialize`, and the SDK holds a connection to the era of its first request.
         """
 
-        async def lent(_: Any) -> _Lent:
-            found = await self._lent(token)
-            if found is None:
-                raise MCPError(
-                    types.INVALID_REQUEST, "The token in MERIDIAN_TOKEN stands no longer; make another under Connected clients."
-                )
-            return found
-
-        server = self._server(lent)
+        server = self._server(lambda _: token)
         async with stdio_server() as (read_stream, write_stream), anyio.create_task_group() as conversations:
             opened_send, opened = anyio.create_memory_object_stream[SessionMessage | Exception]()
             said_send, said = anyio.create_memory_object_stream[SessionMessage]()
@@ -173,26 +161,30 @@ class Surface:
                         await opened_send.send(message)
             said_send.close()
 
-    def _server(self, lent: Callable[[Any], Awaitable[_Lent]]) -> Server[Any]:
+    def _server(self, token_of: Callable[[Any], str]) -> Server[Any]:
+        """The SDK's server, which asks `token_of` of each request's context."""
+
         async def list_tools(ctx: Any, _: Any) -> Any:  # the SDK takes plain values as well as its models
-            who = await lent(ctx)
+            who = await self._stands(token_of(ctx))
             return {
                 "resultType": "complete",
-                "tools": [_described(each) for each in await self._store.run(_listed, who, self._offered)],
+                "tools": [self._described[name] for name in await self._listed(who)],
                 "ttlMs": TTL_MS,
                 "cacheScope": "private",
             }
 
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
-            who = await lent(ctx)
+            who = await self._stands(token_of(ctx))
             try:
-                outcome = await self._call(who, params.name, params.arguments or {})
+                outcome = await self._call(who, token_of(ctx), params.name, params.arguments or {})
+            except MCPError:
+                raise
             except Exception:
                 log.exception("the call of %.100r failed", params.name)
                 outcome = refused("failed", "The deployment failed at this call; whether the act was made is not known.")
             return _result(outcome)
 
-        return Server(
+        server: Server[Any] = Server(
             "meridian",
             title="Meridian",
             version=version("meridian-plugins"),
@@ -201,44 +193,89 @@ class Surface:
             on_list_tools=list_tools,
             on_call_tool=call_tool,
         )
+        if not _is_traced():
+            server.middleware.clear()
+        return server
 
-    async def _call(self, who: _Lent, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _stands(self, token: str) -> Lent:
+        """Who `token` speaks for now. Raises MCPError where that is nobody."""
+        found = await self._standing.of(token)
+        if found is None:
+            raise MCPError(types.INVALID_REQUEST, STANDS_NO_LONGER)
+        return found
+
+    async def _call(self, who: Lent, token: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The outcome of a call; where who may ask what was changed before it was opened, of one that is looked at anew."""
+        for _ in range(MOST_CHANGES):
+            try:
+                return await self._call_once(who, name, arguments)
+            except Changed:
+                who = await self._stands(token)
+        return await self._refuse(who, "", name, "busy", "Who may ask what is being changed. Nothing was asked; call again.")
+
+    async def _call_once(self, who: Lent, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         offered = self._offered.get(name)
         if offered is None:
             said = f"There is no tool {name[:LONGEST_TOOL_NAME]!r}; list the tools to see those there are."
             return await self._refuse(who, "", name, "unknown_tool", said)
-        held, lent = await self._store.run(_held, who, offered.hosted)
-        level = opening(offered.tool, lent)
+        reach = await self._standing.reach(who, offered.hosted)
+        level, carried = reach.opening(offered.tool)
         if level is None:
-            return await self._refuse(who, offered.hosted.name, name, "not_served", _not_served(offered, held, lent))
+            return await self._refuse(
+                who, offered.hosted.name, name, "not_served", _not_served(offered, reach.held, reach.lent)
+            )
         caller = Caller(
             subject=who.person.subject,
             display_name=who.person.display_name,
             level=level,
-            holdings=cut(lent, level),
+            holdings=carried,
             deployment_admin=who.deployment_admin,
             delegation_id=who.delegation.id,
             client_name=who.delegation.client_name,
+            tool_name=offered.tool.name,
         )
-        outcome = await self._gateway.call_tool(offered.hosted, offered.tool, arguments, caller)
-        refuses = outcome["outcome"] == "refused"
-        await self._store.run(delegations.note_use, who.delegation, refused=refuses, now=self._clock())
+        outcome = await self._gateway.call_tool(offered.hosted, offered.tool, arguments, caller, revision=who.revision)
+        await self._note(who, refused=outcome["outcome"] == "refused")
         return outcome
 
-    async def _refuse(self, who: _Lent, instance: str, name: str, reason: str, detail: str) -> dict[str, Any]:
+    async def _listed(self, who: Lent) -> tuple[str, ...]:
+        """The names of the tools that a client is listed, in an order that stays."""
+        if who.listed is None:
+            reached = {row.instance for row in who.delegation.rows}
+            lent = {
+                name: (await self._standing.reach(who, hosted)).lent
+                for name, hosted in self._gateway.hosted.items()
+                if name in reached
+            }
+            who.listed = tuple(
+                name for name, each in self._offered.items() if opening(each.tool, lent.get(each.hosted.name, {})) is not None
+            )
+        return who.listed
+
+    async def _listed_to(self, token: str) -> tuple[str, ...] | None:
+        """The names of the tools that the client with `token` is listed; None where it stands no longer."""
+        who = await self._standing.of(token)
+        return None if who is None else await self._listed(who)
+
+    async def _note(self, who: Lent, *, refused: bool) -> None:
+        now = self._clock()
+        if who.is_to_be_noted(refused=refused, now=now):
+            await self._store.keep(delegations.note_use, who.delegation.id, refused=refused, now=now)
+
+    async def _refuse(self, who: Lent, instance: str, name: str, reason: str, detail: str) -> dict[str, Any]:
         """A refusal of the surface's own, recorded as a call that never opened."""
         now = self._clock()
         caller = Caller(who.person.subject, who.person.display_name, "read", delegation_id=who.delegation.id)
         printed = "".join(letter if letter.isprintable() else "?" for letter in name[:LONGEST_TOOL_NAME])
-        await self._store.run(calls.record_refused, caller, instance=instance, tool=printed, reason=reason, now=now)
-        await self._store.run(delegations.note_use, who.delegation, refused=True, now=now)
+        await self._store.keep(calls.record_refused, caller, instance=instance, tool=printed, reason=reason, now=now)
+        await self._note(who, refused=True)
         return refused(reason, detail)
 
-    async def _who(self, scope: Scope, headers: Headers) -> _Lent | Response:
-        """Who an HTTP request speaks for, or the answer to one that speaks for nobody."""
+    async def _token(self, scope: Scope, headers: Headers) -> str | Response:
+        """The token of an HTTP request that speaks for somebody, or the answer to one that does not."""
         said = headers.get("authorization", "")
-        cookies = {part.partition("=")[0].strip() for part in headers.get("cookie", "").split(";")}
-        if cookies & self._cookie_names:
+        cookies = headers.get("cookie")
+        if cookies and self._cookie_names & {part.partition("=")[0].strip() for part in cookies.split(";")}:
             return _unauthorized(
                 "invalid_request", "A client's token is not taken beside a browser's session, nor a session here."
             )
@@ -252,30 +289,16 @@ class Surface:
         kind, _, token = said.partition(" ")
         if kind.lower() != "bearer" or not token.strip():
             return _unauthorized("invalid_request", "The Authorization header carries no Bearer token.")
-        lent = await self._lent(token.strip())
-        if lent is None:
-            return _unauthorized(
-                "invalid_token",
-                "The token is not one that stands: it may be mistyped, revoked or expired. Make one under Connected clients.",
-            )
+        token = token.strip()
+        if await self._standing.of(token) is None:
+            return _unauthorized("invalid_token", STANDS_NO_LONGER)
         if scope["method"] != "POST":
             return JSONResponse(
                 {"error": "method_not_allowed", "error_description": "The surface keeps no stream open; send a POST."},
                 405,
                 {"allow": "POST"},
             )
-        return lent
-
-    async def _lent(self, token: str) -> _Lent | None:
-        return await self._store.run(_speaks_for, token, self._clock())
-
-
-def _speaks_for(store: Store, token: str, now: datetime) -> _Lent | None:
-    delegation = delegations.by_token(store, token, now=now)
-    if delegation is None:
-        return None
-    person = identity.person(store, delegation.subject)
-    return None if person is None else _Lent(person, delegation, access.is_deployment_admin(store, person.subject))
+        return token
 
 
 def _offered(hosted: Mapping[str, Hosted]) -> Iterator[Offered]:
@@ -283,21 +306,6 @@ def _offered(hosted: Mapping[str, Hosted]) -> Iterator[Offered]:
     for name in sorted(hosted):
         for tool in hosted[name].pages.tools:
             yield Offered(surface_name(name, tool.name), hosted[name], tool)
-
-
-def _listed(store: Store, who: _Lent, offered: Mapping[str, Offered]) -> list[Offered]:
-    lent: dict[str, Holdings] = {}
-    reached = {row.instance for row in who.delegation.rows}
-    for each in offered.values():
-        if each.hosted.name in reached and each.hosted.name not in lent:
-            lent[each.hosted.name] = delegations.narrowed(store, who.delegation, each.hosted.name, each.hosted.roles)
-    return [each for each in offered.values() if opening(each.tool, lent.get(each.hosted.name, {})) is not None]
-
-
-def _held(store: Store, who: _Lent, hosted: Hosted) -> tuple[Holdings, Holdings]:
-    """What the person holds on an instance, and what of it they lent."""
-    held = access.holdings(store, who.person.subject, hosted.name, hosted.roles)
-    return held, delegations.narrowed(store, who.delegation, hosted.name, hosted.roles)
 
 
 def _not_served(offered: Offered, held: Holdings, lent: Holdings) -> str:
@@ -334,13 +342,23 @@ def _described(each: Offered) -> dict[str, Any]:
 
 def _result(outcome: dict[str, Any]) -> dict[str, Any]:
     """A tool's result: the outcome object, and the same as text. What is no character is replaced in both."""
-    text = json.dumps(outcome, ensure_ascii=False).encode("utf-8", "replace").decode()
+    text = json.dumps(outcome, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "replace").decode()
+        outcome = json.loads(text)
     return {
         "resultType": "complete",
         "content": [{"type": "text", "text": text}],
-        "structuredContent": json.loads(text),
+        "structuredContent": outcome,
         "isError": outcome["outcome"] == "refused",
     }
+
+
+def _is_traced() -> bool:
+    """Whether whoever runs the deployment set up OpenTelemetry; without it the SDK's spans go nowhere, and are left out."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 def _discovers(message: object) -> bool:

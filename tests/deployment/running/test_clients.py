@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -281,7 +282,10 @@ def test_many_calls_are_paged_by_plain_links_and_each_is_on_one_page(running, cl
     caller = Caller("demo-writer", "Demo writer", "read", delegation_id=client.id)
     for number in range(120):
         at = running.clock() + timedelta(seconds=number)
-        calls.record_refused(store, caller, instance="desk", tool=f"desk__{number}", reason="not_served", now=at)
+        refused = partial(
+            calls.record_refused, caller=caller, instance="desk", tool=f"desk__{number}", reason="not_served", now=at
+        )
+        store.rewrite(refused)
     page, seen = clients(), []
     at = f"/dashboard/open/clients?client={client.id}"
     while at:

@@ -7,13 +7,14 @@ the call is still open is looked at again here, in the transaction that writes, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Row, Select, func, insert, select
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, insert, or_, select
 
-from meridian.callers import EVERY_ACCOUNT, Accounts
+from meridian.callers import Accounts
 from meridian.commands import (
     AccountList,
     Entries,
@@ -31,6 +32,7 @@ from meridian.commands import (
 from meridian.deployment.access import every_account
 from meridian.deployment.calls import is_open_in
 from meridian.deployment.store import Store
+from meridian.deployment.store.prepared import Prepared
 from meridian.deployment.store.tables import accounts, entries
 from meridian.errors import Problem, Refusal
 from meridian.records import field, read_json, shape_of, write_json
@@ -44,6 +46,20 @@ class _Balance:
 
 
 _BALANCE: Final = shape_of(_Balance)
+_LATEST: Final = Prepared(
+    select(entries)
+    .where(entries.c.account == bindparam("account"))
+    .order_by(entries.c.as_of.desc(), entries.c.ordinal.desc())
+    .limit(1)
+)
+_BEFORE: Final = bindparam("before", type_=Integer)
+_OF_ACCOUNT: Final = Prepared(
+    select(entries)
+    .where(entries.c.account == bindparam("account"), or_(_BEFORE.is_(None), entries.c.number < _BEFORE))
+    .order_by(entries.c.number.desc())
+    .limit(bindparam("most", type_=Integer))
+)
+_IS_THERE: Final = Prepared(select(accounts.c.id).where(accounts.c.id == bindparam("account")))
 _MOST_ASKED_FOR: Final = 1_000
 """Of a set of more accounts than this the database is not asked; its rows are looked through instead."""
 
@@ -56,7 +72,7 @@ class StoredBook:
 
     async def record_opening_balance(self, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
         """Keep the balance; or, where it is what stands for the account on that day, answer with that entry, `unchanged`."""
-        return await self._store.run(_record, command, provenance)
+        return await self._store.keep_lasting(_record, command, provenance)
 
     async def list_accounts(self, command: ListAccounts, readable: Accounts) -> AccountList:
         """The accounts among `readable`."""
@@ -64,18 +80,16 @@ class StoredBook:
 
     async def list_positions(self, command: ListPositions, readable: Accounts) -> Positions:
         """What the account holds by its latest opening balance."""
-        return await self._store.run(_positions, command.account)
+        return await self._store.look(_positions, command.account)
 
     async def list_entries(self, command: ListEntries, readable: Accounts) -> Entries:
         """The entries of the accounts among `readable`, the latest first."""
+        if command.account is not None:
+            return await self._store.look(_entries_of, command, command.account)
         return await self._store.run(_entries, command, readable)
 
 
-def _record(store: Store, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
-    return store.rewrite(lambda connection: _record_in(connection, command, provenance))
-
-
-def _record_in(connection: Connection, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
+def _record(connection: Connection, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
     if not is_open_in(connection, provenance.call_id, now=provenance.at):
         raise Refusal("The call this is sent for is closed; a command is sent while its call is open.", reason="call_closed")
     _find(connection, command.account)
@@ -114,18 +128,12 @@ def _record_in(connection: Connection, command: RecordOpeningBalance, provenance
     return _entry(made, "made")
 
 
-def _positions(store: Store, account: str) -> Positions:
-    with store.read() as connection:
+def _positions(connection: Connection, account: str) -> Positions:
+    rows = _LATEST.rows(connection, {"account": account})
+    if not rows:
         _find(connection, account)
-        row = connection.execute(
-            select(entries)
-            .where(entries.c.account == account)
-            .order_by(entries.c.as_of.desc(), entries.c.ordinal.desc())
-            .limit(1)
-        ).one_or_none()
-    if row is None:
         return Positions(account)
-    entry = _entry(row, "unchanged")
+    entry = _entry(rows[0], "unchanged")
     return Positions(account, entry.as_of, entry.positions, entry.entry_id)
 
 
@@ -133,21 +141,28 @@ def _entries(store: Store, command: ListEntries, readable: Accounts) -> Entries:
     wanted: Select[Any] = select(entries).order_by(entries.c.number.desc())
     if command.before is not None:
         wanted = wanted.where(entries.c.number < entry_number(command.before))
+    if not readable.all and len(readable.ids) <= _MOST_ASKED_FOR:
+        wanted = wanted.where(entries.c.account.in_(readable.ids))
     with store.read() as connection:
-        if command.account is not None:
-            _find(connection, command.account)
-            wanted = wanted.where(entries.c.account == command.account)
-            readable = EVERY_ACCOUNT
-        elif not readable.all and len(readable.ids) <= _MOST_ASKED_FOR:
-            wanted = wanted.where(entries.c.account.in_(readable.ids))
         found = connection.execute(wanted.execution_options(yield_per=500))
-        rows = list(islice((row for row in found if row.account in readable), command.limit + 1))
-    page = [_entry(row, "made") for row in rows[: command.limit]]
-    return Entries(page, page[-1].entry_id if len(rows) > len(page) else None)
+        return _page(list(islice((row for row in found if row.account in readable), command.limit + 1)), command.limit)
+
+
+def _entries_of(connection: Connection, command: ListEntries, account: str) -> Entries:
+    before = None if command.before is None else entry_number(command.before)
+    rows = _OF_ACCOUNT.rows(connection, {"account": account, "before": before, "most": command.limit + 1})
+    if not rows:
+        _find(connection, account)
+    return _page(rows, command.limit)
+
+
+def _page(rows: Sequence[Row[Any]], limit: int) -> Entries:
+    page = [_entry(row, "made") for row in rows[:limit]]
+    return Entries(page, page[-1].entry_id if len(rows) > limit else None)
 
 
 def _find(connection: Connection, account: str) -> None:
-    if not connection.scalar(select(func.count()).select_from(accounts).where(accounts.c.id == account)):
+    if not _IS_THERE.rows(connection, {"account": account}):
         raise Refusal(
             f"The book has no account {account}.", [Problem("account", f"no account {account}")], reason="unknown_account"
         )

@@ -3,7 +3,9 @@
 An SQLAlchemy URL enters; a `Store` leaves, its tables brought up to date. Rooms of the deployment are plain functions that
 take the store first and open one transaction each; nothing is held open between them. The functions block, so what runs
 on the event loop calls them as `await store.run(access.holdings, subject, instance, roles)`: on a thread of the store's
-own few, never on the loop. Which tables there are is `tables`' matter, and what a row means that of the room it is of.
+own few, never on the loop. What every call writes is a function of a connection, and goes by `await store.keep(…)`, where
+those that wait at the same time share a transaction. Which tables there are is `tables`' matter, and what a row means that
+of the room it is of.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import anyio.to_thread
 from alembic import command
@@ -23,6 +25,9 @@ from anyio import CapacityLimiter
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
+from meridian.deployment.store.at_once import AtOnce
+from meridian.deployment.store.revision import READ_REVISION, read_revision
+from meridian.deployment.store.together import Together
 from meridian.errors import DeploymentError
 
 __all__ = ["Store"]
@@ -31,6 +36,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _THREADS: Final = 8
+_READING_THREADS: Final = 4
+_TIDIED_AFTER: Final = 1_000
+"""So many writes fill the write-ahead log with some ten megabytes."""
+_TIDYING_MILLISECONDS: Final = 20
 _BUSY_TIMEOUT_SECONDS: Final = 15
 _ATTEMPTS: Final = 5
 _MIGRATION_LOCK: Final = 4701
@@ -53,6 +62,10 @@ class Store:
         except (NoSuchModuleError, ModuleNotFoundError) as reason:
             raise DeploymentError(f"store: no driver is installed for {parsed.drivername} ({reason})") from reason
         self._limiter: CapacityLimiter | None = None
+        self._writing = Together(self._writes, self.rewrite, threads=1, then=self._tidy)
+        self._reading = Together(self._engine.connect, self._read_alone, threads=_READING_THREADS)
+        self._at_once = AtOnce(self._engine) if self._engine.dialect.name == "sqlite" else None
+        self._untidied = 0
         try:
             self._migrate(parsed)
         except BaseException:
@@ -66,15 +79,17 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, lasting: bool = True) -> Iterator[Connection]:
         """A transaction that may write: kept whole where the block ends, undone where it raises.
 
-        On SQLite one writes at a time. Elsewhere two may, and a constraint refuses the second; see `rewrite`.
+        On SQLite one writes at a time. Elsewhere two may, and a constraint refuses the second; see `rewrite`. What is kept
+        outlives the process; what is `lasting` outlives a power cut, too, because the disk has it before the block ends.
         """
-        with self._engine.connect().execution_options(meridian_writes=True) as connection, connection.begin():
+        options = {"meridian_writes": True, "meridian_lasting": lasting}
+        with self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
-    def rewrite(self, work: Callable[[Connection], T]) -> T:
+    def rewrite(self, work: Callable[[Connection], T], lasting: bool = True) -> T:
         """The result of `work` in a transaction that may write, done over where a sibling got between.
 
         For work that looks before it writes and leaves the last word to a constraint: it is run again, and sees what the
@@ -82,7 +97,7 @@ class Store:
         """
         for attempt in range(_ATTEMPTS):
             try:
-                with self.write() as connection:
+                with self.write(lasting) as connection:
                     return work(connection)
             except IntegrityError:
                 if attempt == _ATTEMPTS - 1:
@@ -96,9 +111,71 @@ class Store:
             self._limiter = CapacityLimiter(_THREADS)
         return await anyio.to_thread.run_sync(lambda: work(self, *args, **named), limiter=self._limiter)
 
+    async def look(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """The result of `work(connection, …)`, which reads, and reads little: for what every call asks, on the event loop."""
+
+        def looks(connection: Connection) -> T:
+            return work(connection, *args, **named)
+
+        if self._at_once is not None:
+            with suppress(OperationalError):
+                return self._at_once.run(looks, writes=False)
+        return cast("T", await self._reading.run(looks))
+
+    async def keep(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """The result of `work(connection, …)`, once what it wrote is kept: for what every call writes, on the event loop.
+
+        `work` writes little, and is one that may be run again, as for `rewrite`. What is kept so outlives the process; a power
+        cut may take what was kept after the last that was lasting.
+        """
+
+        def writes(connection: Connection) -> T:
+            return work(connection, *args, **named)
+
+        self._untidied += 1
+        if self._at_once is not None and self._untidied < _TIDIED_AFTER:
+            with suppress(OperationalError):
+                return self._at_once.run(writes, writes=True)
+        return cast("T", await self._writing.run(writes))
+
+    async def keep_lasting(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """`keep`, for what is to outlive a power cut. Works that wait for the disk at the same time share a transaction."""
+        self._untidied += 1
+        return cast("T", await self._writing.run(lambda connection: work(connection, *args, **named), lasting=True))
+
+    async def revision(self) -> int:
+        """The number that grows with every change of who may ask what, by any process."""
+        if self._at_once is not None:
+            with suppress(OperationalError):
+                return int(self._at_once.value(READ_REVISION))
+        return await self.look(read_revision)
+
     def close(self) -> None:
         """Let go of every connection. The store may be used again afterwards."""
+        self._writing.close()
+        self._reading.close()
+        if self._at_once is not None:
+            self._at_once.close()
         self._engine.dispose()
+
+    def _writes(self) -> Connection:
+        return self._engine.connect().execution_options(meridian_writes=True)
+
+    def _tidy(self, connection: Connection) -> None:
+        """Bring the write-ahead log into the database now and then, so that it begins anew: most of it while others write on,
+        and the rest while nobody does, unless somebody is reading of old."""
+        if self._at_once is None or self._untidied < _TIDIED_AFTER:
+            return
+        self._untidied = 0
+        driver: Any = connection.connection.dbapi_connection
+        driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        driver.execute(f"PRAGMA busy_timeout = {_TIDYING_MILLISECONDS}")
+        driver.execute("PRAGMA wal_checkpoint(RESTART)")
+        driver.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_SECONDS * 1_000}")
+
+    def _read_alone(self, work: Callable[[Connection], T], _: bool) -> T:
+        with self.read() as connection:
+            return work(connection)
 
     def _migrate(self, url: URL) -> None:
         config = Config()
@@ -131,7 +208,9 @@ def _parse(url: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
+        engine = create_engine(url, pool_pre_ping=True)
+        event.listen(engine, "begin", _begin_postgresql)
+        return engine
     engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -149,8 +228,22 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     """Begin in so many words: a transaction that will write takes its place in the queue first, and so never finds at its
     end that a sibling wrote in between."""
-    writes = connection.get_execution_options().get("meridian_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get("meridian_begun", False):
+        return
+    if not options.get("meridian_writes", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    synchronous = "FULL" if options["meridian_lasting"] else "NORMAL"
+    if connection.info.get("synchronous", "FULL") != synchronous:
+        connection.exec_driver_sql(f"PRAGMA synchronous = {synchronous}")
+        connection.info["synchronous"] = synchronous
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    if not connection.get_execution_options().get("meridian_lasting", True):
+        connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
 
 
 def _make_private(url: URL) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Date,
@@ -69,6 +70,14 @@ def _text(name: str, length: int, *more: Any, **options: Any) -> Column[str]:
 def _moment(name: str, *, nullable: bool = False) -> Column[datetime]:
     return Column(name, Moment(), nullable=nullable)
 
+
+revision: Final = Table(
+    "revision",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
+)
+"""One row, whose number triggers count on with every change of who may ask what; see `revision`."""
 
 keys: Final = Table(
     "keys",

@@ -1,0 +1,138 @@
+"""What a client's token stands for at this moment: whose it is, what was lent, and how far that reaches on each plugin.
+
+A token enters with each request; a `Lent` leaves, or None. What was worked out is kept in memory under the store's revision,
+which is looked at before anything kept is used: so a change of access, a revocation and a person's leaving hold at the next
+call, whichever process they came through. Expiry is looked at each time. The call itself is opened only where the revision
+is still the one it was worked out under (`calls`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from meridian.callers import Holdings, Level, cut
+from meridian.deployment import access, delegations, identity
+from meridian.deployment.delegations import Delegation
+from meridian.deployment.fingerprints import fingerprint
+from meridian.deployment.identity import Person
+from meridian.deployment.reaching import Hosted, opening
+from meridian.deployment.store import Store
+from meridian.pages.tools import Tool
+
+__all__ = ["Lent", "Reach", "Standing"]
+
+MOST_KEPT: Final = 200_000
+"""How much is kept at most, counted in accounts, with some for each client and each plugin; past it, all is worked out anew."""
+_FOR_EACH: Final = 50
+
+_NOTED_ANEW_AFTER: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the person holds on an instance, and what of it they lent."""
+
+    held: Holdings
+    lent: Holdings
+    _openings: dict[str, tuple[Level | None, Holdings]] = field(default_factory=dict)
+
+    def opening(self, tool: Tool) -> tuple[Level | None, Holdings]:
+        """The level a call of `tool` opens at, and what it then carries; None, and nothing, where it is not served."""
+        known = self._openings.get(tool.name)
+        if known is None:
+            level = opening(tool, self.lent)
+            known = self._openings[tool.name] = (level, {} if level is None else cut(self.lent, level))
+        return known
+
+
+@dataclass
+class Lent:
+    """Who a token speaks for: the person, as they are under `revision`, and what they lent."""
+
+    person: Person
+    delegation: Delegation
+    deployment_admin: bool
+    revision: int
+    reached: dict[str, Reach] = field(default_factory=dict)
+    listed: tuple[str, ...] | None = None
+    """The names of the tools that the client is listed, once they were worked out."""
+
+    def __post_init__(self) -> None:
+        self._used_at = self.delegation.last_used_at
+        self._refused_at = self.delegation.last_refused_at
+
+    def is_to_be_noted(self, *, refused: bool, now: datetime) -> bool:
+        """Whether it is to be written down that the client asked: not within a minute of the last time."""
+        last = self._refused_at if refused else self._used_at
+        if last is not None and now < last + _NOTED_ANEW_AFTER:
+            return False
+        self._used_at = now
+        if refused:
+            self._refused_at = now
+        return True
+
+
+class Standing:
+    """What the tokens of a deployment stand for. `clock` tells the time."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._clock = clock
+        self._kept: dict[str, Lent] = {}
+        self._weight = 0
+        self._revision = 0
+
+    async def of(self, token: str) -> Lent | None:
+        """Who `token` speaks for; None where it stands no longer, or never did."""
+        revision = await self._store.revision()
+        if revision != self._revision:
+            self._forget()
+            self._revision = revision
+        print_, now = fingerprint(token), self._clock()
+        kept = self._kept.get(print_)
+        if kept is not None:
+            return kept if kept.delegation.stands(now) else None
+        found = await self._store.run(_speaks_for, token, now, revision)
+        if found is not None and revision == self._revision:
+            self._keep(_FOR_EACH)
+            self._kept[print_] = found
+        return found
+
+    async def reach(self, lent: Lent, hosted: Hosted) -> Reach:
+        """What `lent` reaches on an instance."""
+        known = lent.reached.get(hosted.name)
+        if known is None:
+            known = lent.reached[hosted.name] = await self._store.run(_reach, lent, hosted)
+            self._keep(_FOR_EACH + _accounts_in(known.held) + _accounts_in(known.lent))
+        return known
+
+    def _keep(self, weight: int) -> None:
+        if self._weight + weight > MOST_KEPT:
+            self._forget()
+        self._weight += weight
+
+    def _forget(self) -> None:
+        self._kept.clear()
+        self._weight = 0
+
+
+def _speaks_for(store: Store, token: str, now: datetime, revision: int) -> Lent | None:
+    delegation = delegations.by_token(store, token, now=now)
+    if delegation is None:
+        return None
+    person = identity.person(store, delegation.subject)
+    if person is None:
+        return None
+    return Lent(person, delegation, access.is_deployment_admin(store, person.subject), revision)
+
+
+def _reach(store: Store, lent: Lent, hosted: Hosted) -> Reach:
+    held = access.holdings(store, lent.person.subject, hosted.name, hosted.roles)
+    return Reach(held, delegations.narrowed(store, lent.delegation, hosted.name, hosted.roles))
+
+
+def _accounts_in(holdings: Holdings) -> int:
+    return sum(len(held.read.ids) + len(held.write.ids) for held in holdings.values())

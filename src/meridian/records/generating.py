@@ -502,7 +502,8 @@ class _FormWriter(_Writer):
         if isinstance(cell.kind, Boolean):
             return f"type({came}) is str and {came} in truths", f"truths[{came}]"
         if isinstance(cell.kind, Integer):
-            test, number = f"type({came}) is str and whole({came})", f"(made := int({came}))"
+            digits = f"{came}.isdecimal() and {came}.isascii() and len({came}) < 19"
+            test, number = f"type({came}) is str and ({digits} or whole({came}))", f"(made := int({came}))"
             low = f"{cell.min} <= " if cell.min is not None else ""
             high = f" <= {cell.max}" if cell.max is not None else ""
             if low or high:

@@ -120,7 +120,7 @@ _ROW_END = re.compile(r"(0|[1-9][0-9]*)(?:\]|%5D)").fullmatch
 _LONGEST_END: Final = 16  # of those that are kept; longer ones are for `walk`
 
 
-@lru_cache(4096)
+@lru_cache(MAX_ROWS)
 def _number(end: str) -> int:
     """The number of a row whose name ends with `end` after its last bracket; -1 where it says none."""
     found = _ROW_END(end)

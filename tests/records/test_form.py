@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from hypothesis import given
@@ -536,6 +536,18 @@ def test_a_query_that_names_no_field_has_not_been_asked_yet():
     ]
     assert [p.path for p in read_query(INVOICE, b"note=a").problems] == ["account"]
     assert [p.path for p in read_query(INVOICE, b"lines[0].amount=x").problems] == ["account", "lines[0].amount"]
+
+
+@pytest.mark.parametrize(
+    "query", ["note=", "note", "lines[0].memo=", "lines%5B0%5D.memo=+", "lines[", "note.x=1", "lines[99999].memo="]
+)
+def test_a_query_names_a_field_though_it_is_left_blank_or_goes_wrong(query):
+    assert "account" in [problem.path for problem in read_query(INVOICE, query).problems]
+
+
+@pytest.mark.parametrize("query", ["", "&", "=", ".note=1", "notes=1", "x.note=1", "[0]=", "lines%255B0%255D.memo="])
+def test_a_query_names_no_field_where_a_name_only_looks_like_one(query):
+    assert read_query(INVOICE, query) == read_query(INVOICE, parse_qsl(query, keep_blank_values=True)) == Reading(None)
 
 
 def test_a_list_of_bounded_texts_is_bounded_in_a_form():

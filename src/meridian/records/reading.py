@@ -122,19 +122,9 @@ def read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]]) ->
 def read_query(shape: Shape[R], query: bytes | str | Iterable[tuple[str, Any]]) -> Reading[R]:
     """Read a GET's query. It reads as a form, but an absent boolean is its default; and a query that names no field has not
     been asked yet: it has no problems, and its record is that of the defaults, or None."""
-    if isinstance(query, bytes | str):
-        pairs, wrong = form_pairs(query)
-        if wrong and not pairs:
-            return Reading(None, wrong)
-    else:
-        pairs = list(query)
-    names = {field.name for field in shape.fields}
-    if not any(_first_step(name) in names for name, _ in pairs):
-        record = cells.mended(shape, (UNREAD,) * len(shape.fields))
-        return Reading(None if record is UNREAD else record)
     found = Found()
     found.query = True
-    return _read_form(shape, pairs, found)
+    return _read_form(shape, query, found)
 
 
 def as_sent(shape: Shape[Any], form: Iterable[tuple[str, Any]], problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -145,10 +135,6 @@ def as_sent(shape: Shape[Any], form: Iterable[tuple[str, Any]], problems: Iterab
     put = tree.Tree(shape)
     put.add_pairs(form)
     return tuple(tree.as_sent(each, shape, put.root) for each in problems)
-
-
-def _first_step(name: str) -> str:
-    return name.partition(".")[0].partition("[")[0]
 
 
 def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], found: Found) -> Reading[R]:
@@ -164,6 +150,9 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
         if len(pairs) > tree.MAX_FIELDS:
             return Reading(None, (_too_many(len(pairs)),))
         put.add_pairs(pairs)
+    if found.query and not put.names_a_field():
+        record = cells.mended(shape, (UNREAD,) * len(shape.fields))
+        return Reading(None if record is UNREAD else record)
     if put.blanks or put.lost:
         put.close()
     found.zones = put.zones

@@ -386,6 +386,14 @@ class Tree:
 
     # afterwards
 
+    def names_a_field(self) -> bool:
+        """Whether any name leads to a field of the record, or begins as if it did."""
+        fields = fields_of(self.shape)
+        if self.wrong or self.lost or not fields.keys().isdisjoint(self.root):
+            return True
+        names = (last if head is None else unescape(head or last) for head, last in self.blanks)
+        return any(re.split(r"[.[]", name, maxsplit=1)[0] in fields for name in names)
+
     def close(self) -> None:
         """Look at what was left aside: blank cells, zones, and names that led nowhere."""
         before = None

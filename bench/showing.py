@@ -78,7 +78,7 @@ def _results(benchmark: str) -> Iterator[Result]:
 
 
 def _figure(result: Result) -> str:
-    unit = {"×": " ×", "ms": " ms", "MB": " MB"}.get(result.unit, "")
+    unit = "" if result.unit == "exponent" else f" {result.unit}"
     return f"{_number(result.figure)}{unit}{' (missed)' if result.missed else ''}"
 
 

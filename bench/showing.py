@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from bench import listing
 from bench.drawing import Line, drawn
 from bench.judging import Goal, Result
 from bench.peers.running import PEERS, Beside
@@ -23,6 +24,7 @@ __all__ = ["keep", "page", "picture"]
 
 FIGURES = Path(__file__).with_name("figures")
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+LISTINGS = PAGE.with_name("how-a-record-is-read.md")
 PICTURE = PAGE.with_name("growth.svg")
 STAR = r"\*"
 _PLACE = re.compile(r"(<!-- figures: (?P<of>[^>]+) -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -153,5 +155,6 @@ def _processor() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, filled_in in ((PAGE, page), (LISTINGS, listing.page)):
+        path.write_text(filled_in(path.read_text(encoding="utf-8")), encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")

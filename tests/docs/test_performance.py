@@ -1,6 +1,9 @@
-"""`docs/performance.md` shows the figures that were kept. Where it does not, `python -m bench.showing` writes it anew."""
+"""`docs/performance.md` shows the figures that were kept, and `docs/how-a-record-is-read.md` the code that is written.
 
-from bench import showing
+Where one of these fails, `python -m bench.showing` writes the page anew.
+"""
+
+from bench import listing, showing
 
 
 def test_the_page_shows_the_figures_that_were_kept():
@@ -10,3 +13,8 @@ def test_the_page_shows_the_figures_that_were_kept():
 
 def test_the_picture_draws_the_figures_that_were_kept():
     assert showing.picture() == showing.PICTURE.read_text(encoding="utf-8")
+
+
+def test_the_page_shows_the_code_that_is_written():
+    shown = showing.LISTINGS.read_text(encoding="utf-8")
+    assert listing.page(shown) == shown

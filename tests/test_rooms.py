@@ -150,6 +150,13 @@ def test_importing_meridian_loads_nothing_of_the_deployment():
     assert [name for name in loaded if name.startswith(("meridian.deployment", "meridian.cli", "meridian.testing"))] == []
 
 
+def test_importing_meridian_loads_no_commands_and_none_of_what_only_serving_needs():
+    """An import is paid for by whatever names the package, `meridian plugin check` and every test among them."""
+    loaded = loaded_by("import meridian")
+    ours = {name for name in loaded if name.startswith("meridian.commands") or name == "meridian.pages.serving"}
+    assert ours | (loaded & {"jinja2", "sqlite3", "pydantic", "difflib"}) == set()
+
+
 def test_records_can_be_used_alone():
     """The sources of `records` and what is open to all, without the package's own front door, are enough."""
     ask = (

@@ -21,7 +21,7 @@ LEVELS: Final[tuple[Level, ...]] = ("write", "read", "admin")
 """Every level, in the order in which a call opens at one: write before read before admin."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Accounts:
     """A set of account ids, or every account there is (`all`), which is a mark and not a list."""
 
@@ -58,7 +58,7 @@ NO_ACCOUNTS: Final = Accounts()
 EVERY_ACCOUNT: Final = Accounts(all=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Holding:
     """What is held on one role: its levels, the accounts it may read (those it may write among them) and may write."""
 

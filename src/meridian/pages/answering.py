@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from starlette.responses import Response
 
-from meridian.commands import DictionaryEntry, dictionary
 from meridian.errors import DeclarationError, Problem, Refusal
 from meridian.records import pattern_of, write_json
+
+if TYPE_CHECKING:
+    from meridian.commands import DictionaryEntry
 
 __all__ = ["Answer", "Field", "Made", "Page", "Refusal", "Response", "came_of", "refusal_of", "refuse", "write_answer"]
 
@@ -78,6 +80,8 @@ class Field(Problem):
 
         Raises DeclarationError where there is no such command, or it has no such path.
         """
+        from meridian.commands import dictionary  # a plugin that names no command's field does without them all
+
         entries = dictionary(operation)
         pattern = pattern_of(path)
         if pattern not in entries:

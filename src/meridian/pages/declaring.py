@@ -7,7 +7,6 @@ and documentation read declarations; none of them reads a decorator's options ag
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -688,6 +687,8 @@ def _act_only(where: str, options: Mapping[str, Any]) -> None:
 
 def near(said: str, known: Iterable[str]) -> str:
     """`; did you mean …?`, where something known is near what was said; else nothing."""
+    import difflib  # for a mistake alone
+
     like = difflib.get_close_matches(said, list(known), 1)
     return f"; did you mean {like[0]}?" if like else ""
 

@@ -7,20 +7,21 @@ leaves, or a Refusal that names the role or the account. The handle holds no cre
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
 
 from typing_extensions import TypeVar
 
-from meridian.commands import (
-    AccountList,
-    Entries,
-    Entry,
-    ListAccounts,
-    ListEntries,
-    ListPositions,
-    Positions,
-    RecordOpeningBalance,
-)
+if TYPE_CHECKING:  # a plugin that sends no command does without them
+    from meridian.commands import (
+        AccountList,
+        Entries,
+        Entry,
+        ListAccounts,
+        ListEntries,
+        ListPositions,
+        Positions,
+        RecordOpeningBalance,
+    )
 
 __all__ = ["Door", "Plugin"]
 
@@ -67,7 +68,11 @@ class Plugin(Generic[S]):
 
     async def list_accounts(self, command: ListAccounts | None = None, *, acting_for: str) -> AccountList:
         """The accounts that the caller may read."""
-        return cast("AccountList", await self.send(command or ListAccounts(), acting_for=acting_for))
+        if command is None:
+            from meridian.commands import ListAccounts
+
+            command = ListAccounts()
+        return cast("AccountList", await self.send(command, acting_for=acting_for))
 
     async def list_positions(self, command: ListPositions, *, acting_for: str) -> Positions:
         """What the book holds for one account."""

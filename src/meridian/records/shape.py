@@ -68,47 +68,70 @@ RESERVED: Final = ("prepare", "csrf", "meridian")
 # ── Kinds ──────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class _Plain:
+    """A kind of which nothing is to be said. It is no dataclass: nine of those took half of this module's import."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Text(_Plain):
     """`str`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+
+class Integer(_Plain):
     """`int`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+
+class Boolean(_Plain):
     """`bool`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class DecimalKind:
+
+class DecimalKind(_Plain):
     """`Decimal`, exact and finite."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Date:
+
+class Date(_Plain):
     """`date`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class DateTime:
+
+class DateTime(_Plain):
     """`datetime`, always aware."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Time:
+
+class Time(_Plain):
     """`time`, without a zone."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Uuid:
+
+class Uuid(_Plain):
     """`UUID`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Choice:
     """One of some texts: an `Enum`, read by value, or a `Literal` (`enum` is None)."""
 
@@ -116,14 +139,14 @@ class Choice:
     enum: type[Enum] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordKind:
     """Another frozen dataclass."""
 
     shape: Shape[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """`list[X]`, or `tuple[X, ...]` where `as_tuple`. `item` has the bounds of each row, its field those of their number."""
 
@@ -131,16 +154,17 @@ class Rows:
     as_tuple: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mapping:
     """`dict[str, X]`: any keys, each with a value like `item`."""
 
     item: Cell
 
 
-@dataclass(frozen=True, slots=True)
-class JsonObject:
+class JsonObject(_Plain):
     """`dict[str, Any]`: any JSON object."""
+
+    __slots__ = ()
 
 
 Kind: TypeAlias = (

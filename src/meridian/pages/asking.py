@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams, UploadFile
@@ -25,8 +25,7 @@ __all__ = ["Prepared", "Redraw", "Repeat", "Request"]
 R = TypeVar("R", default=Any)
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A prepared change that a page was opened from."""
 
     prepared_call_id: str
@@ -35,8 +34,7 @@ class Prepared:
     reason: str
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(NamedTuple):
     """An identical act of the same delegation a moment ago."""
 
     call_id: str

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast, overload
+from typing import Any, Final, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, cast, overload
 
 import typing_extensions
 
@@ -131,31 +131,27 @@ class Uuid(_Plain):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """One of some texts: an `Enum`, read by value, or a `Literal` (`enum` is None)."""
 
     values: tuple[str, ...]
     enum: type[Enum] | None = None
 
 
-@dataclass(frozen=True)
-class RecordKind:
+class RecordKind(NamedTuple):
     """Another frozen dataclass."""
 
     shape: Shape[Any]
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """`list[X]`, or `tuple[X, ...]` where `as_tuple`. `item` has the bounds of each row, its field those of their number."""
 
     item: Cell
     as_tuple: bool = False
 
 
-@dataclass(frozen=True)
-class Mapping:
+class Mapping(NamedTuple):
     """`dict[str, X]`: any keys, each with a value like `item`."""
 
     item: Cell

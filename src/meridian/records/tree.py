@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from meridian.errors import Problem, Unread
 from meridian.records import cells
@@ -94,8 +94,7 @@ def decoded(body: bytes) -> str:
 # ── Where a name leads ─────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where the steps of a name led: what stands there, in what it is held under which key, or why nothing is there."""
 
     kind: Kind | None = None

@@ -345,7 +345,7 @@ def read_form_slowly(shape: Shape[Any], pairs: list[tuple[str, str]], *, query: 
     found.query, found.zones = query, put.zones
     record = _form_record(shape, put.root, (), found)
     for name, why in put.wrong.items():
-        found.add_named(name, why)
+        found.add(name, why)
     return Reading(None if record is UNREAD else record, found.all() if found.count else ())
 
 

@@ -77,7 +77,8 @@ class Found:
     """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; whether
     a list was too long to be looked at (`bulky`); and whether a long list may still be read by column."""
 
-    room = MAX_PATHS
+    __slots__ = ("__dict__", "count", "members", "problems", "room")  # what every reading has, or every problem
+
     guesses = 0
     bulky = False
     by_column = True
@@ -85,29 +86,23 @@ class Found:
     query = False
     zones: dict[tuple[int, Step], Any] | None = None
     problems: list[Problem]
+    room: int
 
     def __init__(self) -> None:
-        self.count = 0
-        self.members = 0
+        self.count = self.members = 0
 
-    def add(self, at: At, message: str) -> None:
-        if self.count < MAX_NAMED and self.room > 0:
-            self.name(print_at(at), message)
-        self.count += 1
-
-    def add_named(self, path: str, message: str) -> None:
-        if self.count < MAX_NAMED and self.room > 0:
-            self.name(path, message)
-        self.count += 1
-
-    def name(self, path: str, message: str) -> None:
+    def add(self, at: At | str, message: str) -> None:
+        """Adds a problem of the cell at `at`, or of the one whose path that is."""
         if self.count == 0:
-            self.problems = []
-        problem = _new_problem(Problem)  # half of what `Problem(path, message)` takes, which goes around what freezes it
-        _set_path(problem, path)
-        _set_message(problem, message)
-        self.problems.append(problem)
-        self.room -= len(path)
+            self.problems, self.room = [], MAX_PATHS
+        if self.count < MAX_NAMED and self.room > 0:
+            path = at if isinstance(at, str) else print_at(at)
+            problem = _new_problem(Problem)  # half of what `Problem(path, message)` takes, which goes around what freezes it
+            _set_path(problem, path)
+            _set_message(problem, message)
+            self.problems.append(problem)
+            self.room -= len(path)
+        self.count += 1
 
     def all(self) -> tuple[Problem, ...]:
         """The problems, each cell once, and how many more there are."""
@@ -145,7 +140,7 @@ def print_at(at: At) -> str:
         return print_at(holder) + print_path((step,))
     if holder and type(holder[1]) is int:  # a row, as most are
         return f"{print_at(holder[0])}[{holder[1]}].{step}"
-    return f"{print_at(holder)}.{step}" if holder else cast("str", step)
+    return f"{print_at(holder)}.{step}" if holder else f"{step}"
 
 
 # ── What comes that is no value ────────────────────────────────────────────
@@ -627,7 +622,7 @@ def refused(wrong: ValueError, at: At, found: Found) -> Unreadable:
             except ValueError:
                 found.add(at, str(each))
             else:
-                found.add_named(print_path([*steps_of(at), *steps]), each.message)
+                found.add(print_path([*steps_of(at), *steps]), each.message)
     else:
         found.add(at, str(wrong) or "its parts do not fit together; look at them again")
     return UNREAD

@@ -162,7 +162,7 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
         said = {problem.path for problem in found.problems} if found.count else ()
         for name, why in put.wrong.items():
             if name not in said:
-                found.add_named(name, why)
+                found.add(name, why)
         found.count += put.more
     if not found.count:
         return Reading(record)

@@ -574,7 +574,7 @@ def own_rows(cell: Cell, came: Any, at: cells.At, found: Found) -> Any:
         value = cells.form_cell(cell.kind.item, each, (), aside)
         if value is UNREAD:
             if found.count == before:
-                found.add_named(cells.print_at(at) + suffix, aside.problems[-1].message)
+                found.add(cells.print_at(at) + suffix, aside.problems[-1].message)
         else:
             kept.append(value)
     if found.count != before:

@@ -74,10 +74,10 @@ _set_message: Final = Problem.__dict__["message"].__set__
 
 
 class Found:
-    """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; whether
-    a list was too long to be looked at (`bulky`); and whether a long list may still be read by column."""
+    """What one reading found: its problems, and how many; how it reads; how many members its JSON objects had; whether a needed
+    field was `lacking`, or a list too long to be looked at (`bulky`); and whether a long list may still be read by column."""
 
-    __slots__ = ("__dict__", "count", "members", "problems", "room")  # what every reading has, or every problem
+    __slots__ = ("__dict__", "count", "lacking", "members", "problems", "room")  # what every reading has, or every problem
 
     guesses = 0
     bulky = False
@@ -90,6 +90,7 @@ class Found:
 
     def __init__(self) -> None:
         self.count = self.members = 0
+        self.lacking = False
 
     def add(self, at: At | str, message: str) -> None:
         """Adds a problem of the cell at `at`, or of the one whose path that is."""
@@ -572,6 +573,7 @@ def unknown(shape: Shape[Any], came: dict[str, Any], at: At, found: Found) -> No
 
 def missing(cell: Cell, at: At, found: Found) -> Unreadable:
     """The problem of a required field that nothing was given for."""
+    found.lacking = True
     if found.count >= MAX_NAMED:
         found.count += 1
         return UNREAD

@@ -80,7 +80,7 @@ _HELPERS: Final = {
     "ValueError": ValueError,
 }
 _LOCALS: Final = frozenset(
-    "absent all_read at before came found get keep kept made members n read row rows value wrong".split()  # noqa: SIM905
+    "absent all_read at before came found keep kept made members n read row rows value wrong".split()  # noqa: SIM905
 )
 """What the written functions call their own; the value of a field has the field's name and a `_`."""
 
@@ -131,6 +131,8 @@ class _Writer:
     """Writes one function; keeps the names that it uses."""
 
     source: ClassVar[Source]
+    strange: ClassVar[str]
+    """What tells the names that are no field's."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -214,8 +216,29 @@ class _Writer:
         ]
 
     def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
-        """Reads every field of `row`, whose place is `at`, into a name of its own; and tells what is no field's."""
+        """Reads every field of `row`, whose place is `at`, into a name of its own; and tells what is no field's. None is where
+        the row has as many names as there are fields, but those that are `absent`, and none was `lacking`."""
+        count = any(self.may_be_absent(each) for each in shape.fields)
+        code: Code = ["absent = 0"] if count else []
+        for each in shape.fields:
+            code += self.field(each, at)
+        names = self.called(f"{shape.name}_names", frozenset(each.name for each in shape.fields))
+        number = f"{'absent + ' if count else ''}len(row)"
+        test = f"{number} != {len(shape.fields)} or (found.lacking and not {names}.issuperset(row))"
+        if root and self.source == "form":
+            test = f"at and ({test})"  # at the top, other names may be another's
+        return [
+            *code,
+            f"if {test}:",
+            [f"{self.strange}({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"],
+        ]
+
+    def field(self, field: FieldShape, at: str) -> Code:
+        """Reads one field; one that is absent, and may be, is counted."""
         raise NotImplementedError
+
+    def may_be_absent(self, field: FieldShape) -> bool:
+        return not field.required
 
     def with_defaults(self, shape: Shape[Any], unread: str) -> Code:
         """Puts a field that did not read at its default, and does `unread` where it has none."""
@@ -234,7 +257,8 @@ class _Writer:
         return f"mended({self.called(f'{shape.name}_shape', shape)}, ({names}))"
 
     def made(self, shape: Shape[Any]) -> str:
-        names = [_local(each) if in_order(shape) else f"{each.name}={_local(each)}" for each in shape.fields]
+        by_position = in_order(shape)
+        names = [_local(each) if by_position else f"{each.name}={_local(each)}" for each in shape.fields]
         return f"{self.called(shape.name, shape.record)}({', '.join(names)})"
 
     def null(self, keep: str) -> Code:
@@ -354,35 +378,22 @@ class _Writer:
 
 class _JsonWriter(_Writer):
     source = "JSON"
+    strange = "unknown"
 
     def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
-        code: Code = ["get = row.get", f"{'found.' if root else ''}members += len(row)"]
-        known = len(shape.fields)
-        given = "len(row)"
-        if not all(each.required for each in shape.fields):
-            code.append("absent = 0")
-            given = "absent + len(row)"
-        for each in shape.fields:
-            code += self.field(each, at)
-        names = self.called(f"{shape.name}_names", frozenset(each.name for each in shape.fields))
-        return [
-            *code,
-            f"if {given} != {known} or (found.count != before and not {names}.issuperset(row)):",
-            [f"unknown({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"],
-        ]
+        return [f"{'found.' if root else ''}members += len(row)", *super().fields(shape, at, root=root)]
 
     def field(self, field: FieldShape, at: str) -> Code:
-        """Reads one field; an optional one that is ABSENT is counted, so that as many names as there are fields are theirs."""
         name, into = field.name, _local(field)
         this = self.called(f"{name}_cell", field)
         if isinstance(field.kind, Text | Integer | Boolean):  # whose value is what came
             test, _ = self.plainly(field, name, into)
             unless_null = f"{into} is not None and " if field.nullable else ""
             wrong: Branch = (f"{unless_null}not ({test})", [f"{into} = json_field({this}, {into}, {at}, found)"])
-            return [f"{into} = get('{name}', ABSENT)", *_first_true([*self.absent(field, into), wrong])]
+            return [f"{into} = row.get('{name}', ABSENT)", *_first_true([*self.absent(field, into), wrong])]
         other = f"{into} = json_field({this}, came, {at}, found)"
         branches = [*self.branches(field, name, "came", into, f"({at}, '{name}')", other), *self.absent(field, "came")]
-        return [f"came = get('{name}', ABSENT)", *_first_true([*branches, ("", [other])])]
+        return [f"came = row.get('{name}', ABSENT)", *_first_true([*branches, ("", [other])])]
 
     def absent(self, field: FieldShape, came: str) -> list[Branch]:
         if field.required:
@@ -432,17 +443,7 @@ class _JsonWriter(_Writer):
 
 class _FormWriter(_Writer):
     source = "form"
-
-    def fields(self, shape: Shape[Any], at: str, *, root: bool) -> Code:
-        code: Code = ["get = row.get"]
-        for each in shape.fields:
-            code += self.field(each, at)
-        names = self.called(f"{shape.name}_names", frozenset(each.name for each in shape.fields))
-        return [
-            *code,
-            f"if {'at and ' if root else ''}not {names}.issuperset(row):",  # at the top, other names may be another's
-            [f"astray({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"],
-        ]
+    strange = "astray"
 
     def field(self, field: FieldShape, at: str) -> Code:
         into, here = _local(field), f"({at}, '{field.name}')"
@@ -455,8 +456,11 @@ class _FormWriter(_Writer):
             absent = self.absent(field, here) or f"form_field({this}, None, {at}, found)"
             branches.insert(0, (nothing, [f"{into} = {absent}"]))
         if absent := self.absent(field, here):
-            branches.append(("came is None", [f"{into} = {absent}"]))
-        return [f"came = get('{field.name}')", *_first_true([*branches, ("", [other])])]
+            branches.append(("came is None", ["absent += 1", f"{into} = {absent}"]))
+        return [f"came = row.get('{field.name}')", *_first_true([*branches, ("", [other])])]
+
+    def may_be_absent(self, field: FieldShape) -> bool:
+        return self.absent(field, "()") != ""
 
     def absent(self, field: FieldShape, here: str) -> str:
         """An expression for what a field is that nothing was given for; empty where that is a problem."""

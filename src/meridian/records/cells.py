@@ -301,12 +301,13 @@ _is_local: Final = re.compile(rf"{DAY}[T ]{CLOCK}").fullmatch
 _is_uuid: Final = re.compile(UUID_TEXT).fullmatch
 
 
-def plain_number(places: int | None) -> str:
-    """The pattern of a Decimal of at most `places` decimal places, zeros at its end aside, as nearly all are: of not quite so
-    many digits as it may have, and not minus nothing."""
-    most = 50 if places is None else min(places, 50)
+def plain_number(cell: Cell) -> str:
+    """The pattern of a Decimal of `cell` as nearly all are: of the places that it may have, zeros at its end aside; of not
+    quite so many digits as it may have; and not minus nothing, nor minus anything where it is at least 0."""
+    most = 50 if cell.places is None else min(cell.places, 50)
     fraction = f"[0-9]{{1,{most}}}+" if most else "0"
-    return rf"(?:-(?=[0.]*[1-9]))?+[0-9]{{1,40}}+(?:\.{fraction}0{{0,9}}+)?+"
+    sign = "" if cell.min == 0 else "(?:-(?=[0.]*[1-9]))?+"
+    return rf"{sign}[0-9]{{1,40}}+(?:\.{fraction}0{{0,9}}+)?+"
 
 
 def read_text(cell: Cell, came: str) -> tuple[Any, str]:

@@ -280,8 +280,8 @@ def _choices(known: dict[Any, Any]) -> Column:
 
 
 def _decimals(cell: Cell) -> Column:
-    numbers = _matching(cells.plain_number(cell.places), Decimal)
-    if cell.min is None and cell.max is None:
+    numbers = _matching(cells.plain_number(cell), Decimal)
+    if not cell.min and cell.max is None:  # at least 0 is what has no minus
         return numbers
     return lambda column, found: _bounded(cell, list(numbers(column, found)))
 

@@ -350,11 +350,11 @@ class _Writer:
                     tests.append(f"{self.called(f'{name}_pattern', re.compile(cell.pattern, re.ASCII).fullmatch)}({came})")
                 return " and ".join([*tests, *self.chosen(cell, name, came)]), came
             case DecimalKind():
-                fits = self.called(f"{name}_fits", re.compile(cells.plain_number(cell.places)).fullmatch)
+                fits = self.called(f"{name}_fits", re.compile(cells.plain_number(cell)).fullmatch)
                 test = f"type({came}) is str and {fits}({came})"
-                if cell.min is None and cell.max is None:
+                low = f"{self.called(f'{name}_min', cell.min)} <= " if cell.min else ""  # at least 0 is what has no minus
+                if not low and cell.max is None:
                     return test, f"Decimal({came})"
-                low = f"{self.called(f'{name}_min', cell.min)} <= " if cell.min is not None else ""
                 high = f" <= {self.called(f'{name}_max', cell.max)}" if cell.max is not None else ""
                 return f"{test} and {low}(made := Decimal({came})){high}", "made"
             case Date():

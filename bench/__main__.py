@@ -14,7 +14,7 @@ from bench.showing import keep
 
 __all__ = ["concluded", "main"]
 
-BENCHMARKS = ("reading", "growth", "hostile", "importing", "pages")
+BENCHMARKS = ("reading", "growth", "hostile", "importing", "pages", "surface")
 """The modules that time something: each has `cases(short)`, and says in the first line of its docstring what it times."""
 
 

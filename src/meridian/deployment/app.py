@@ -124,7 +124,13 @@ class Deployment:
             self.store, self.gateway, clock=clock, cookie_names=COOKIE_NAMES, max_body_bytes=settings.max_body_bytes
         )
         application = self._application()
-        self.app: ASGIApp = _Public(application, settings.public_url) if settings.public_url else application
+
+        async def front(scope: Scope, receive: Receive, send: Send) -> None:
+            """An agent's request goes to the surface by itself: it needs nothing of what is put around a person's."""
+            asked = self.surface if scope["type"] == "http" and scope["path"] == "/mcp" else application
+            await asked(scope, receive, send)
+
+        self.app: ASGIApp = _Public(front, settings.public_url) if settings.public_url else front
 
     @asynccontextmanager
     async def running(self, *, over_http: bool = True) -> AsyncIterator[None]:
@@ -158,11 +164,11 @@ class Deployment:
 
         return Starlette(
             routes=[
-                Route("/mcp", self.surface),  # first, since agents ask more often than people do
                 Route("/", self._home),
                 *self._signing_in.routes(),
                 Route("/favicon.ico", _no_icon),
                 Mount(KIT_URL, _Kit(directory=KIT_FOLDER, check_dir=False)),
+                Route("/mcp", self.surface),
                 Mount("/", self.gateway),
             ],
             lifespan=lifespan,

@@ -387,9 +387,8 @@ class Gateway:
         try:
             yield call
         finally:
-            with anyio.CancelScope(shield=True):
-                outcome, reason = call.outcome
-                await self._calls.close(call_id, outcome=outcome, reason=reason, now=self._clock())
+            outcome, reason = call.outcome
+            await self._calls.close(call_id, outcome=outcome, reason=reason, now=self._clock())
 
     async def _ask(self, asked: _Asked, header: str, send: Send) -> None:
         """Ask the plugin's application, with the signed header and with nothing of the request's own scope."""

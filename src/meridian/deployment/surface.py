@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from importlib.metadata import version
 from typing import Any, Final, cast
 
@@ -27,14 +26,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from opentelemetry import trace
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from meridian.callers import Caller, Holdings
 from meridian.deployment import calls, delegations
 from meridian.deployment.gateway import Changed, Gateway
-from meridian.deployment.listing import Listing
+from meridian.deployment.known import RESULT, Known
 from meridian.deployment.reaching import Hosted, opening, words_of
 from meridian.deployment.standing import Lent, Standing
 from meridian.deployment.store import Store
@@ -96,31 +94,33 @@ class Surface:
         self._max_body_bytes = max_body_bytes
         self._offered = {each.name: each for each in _offered(gateway.hosted)}
         self._described = {name: _described(each) for name, each in self._offered.items()}
-        self._listing: Listing | None = None
+        self._served: Callable[[Scope, Receive, Send, _Client], Awaitable[None]] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Around all the time that the surface is served over HTTP."""
-
         server = self._server(lambda ctx: cast("str", ctx.request.scope[_TOKEN]))
         manager = StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
         )
-        self._listing = Listing(manager.handle_request)
+        if _is_traced():  # whoever traces wants a span of each request, which the SDK makes
+            self._served = lambda scope, receive, send, _: manager.handle_request(scope, receive, send)
+        else:
+            server.middleware.clear()
+            self._served = Known(manager.handle_request, most_body_bytes=self._max_body_bytes)
         async with manager.run():
             yield
-        self._listing = None
+        self._served = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request at `/mcp`."""
-        headers = Headers(raw=scope["headers"])
-        token = await self._token(scope, headers)
+        token = await self._token(scope)
         if isinstance(token, Response):
             await token(scope, receive, send)
-        elif self._listing is None:
+        elif self._served is None:
             raise RuntimeError("the surface is asked while it is not running")
         else:
-            await self._listing({**scope, _TOKEN: token}, receive, send, partial(self._listed_to, token))
+            await self._served({**scope, _TOKEN: token}, receive, send, _Client(self, token))
 
     async def serve_stdio(self, token: str) -> None:
         """Serve whoever started this process over its standard input and output, for as long as they keep it open.
@@ -165,26 +165,20 @@ class Surface:
         """The SDK's server, which asks `token_of` of each request's context."""
 
         async def list_tools(ctx: Any, _: Any) -> Any:  # the SDK takes plain values as well as its models
-            who = await self._stands(token_of(ctx))
             return {
                 "resultType": "complete",
-                "tools": [self._described[name] for name in await self._listed(who)],
+                "tools": [self._described[name] for name in await self.listed(token_of(ctx))],
                 "ttlMs": TTL_MS,
                 "cacheScope": "private",
             }
 
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
-            who = await self._stands(token_of(ctx))
-            try:
-                outcome = await self._call(who, token_of(ctx), params.name, params.arguments or {})
-            except MCPError:
-                raise
-            except Exception:
-                log.exception("the call of %.100r failed", params.name)
-                outcome = refused("failed", "The deployment failed at this call; whether the act was made is not known.")
-            return _result(outcome)
+            result = await self.call(token_of(ctx), params.name, params.arguments or {})
+            if ctx.request is not None:
+                ctx.request.scope.get(RESULT, []).append(result)
+            return result
 
-        server: Server[Any] = Server(
+        return Server(
             "meridian",
             title="Meridian",
             version=version("meridian-plugins"),
@@ -193,9 +187,21 @@ class Surface:
             on_list_tools=list_tools,
             on_call_tool=call_tool,
         )
-        if not _is_traced():
-            server.middleware.clear()
-        return server
+
+    async def call(self, token: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of a call by the client with `token`. Raises MCPError, and nothing is asked, where it stands no longer."""
+        who = await self._stands(token)
+        try:
+            return _result(await self._call(who, token, name, arguments))
+        except MCPError:
+            raise
+        except Exception:
+            log.exception("the call of %.100r failed", name)
+            return _result(refused("failed", "The deployment failed at this call; whether the act was made is not known."))
+
+    async def listed(self, token: str) -> tuple[str, ...]:
+        """The names of the tools that the client with `token` is listed. Raises MCPError where it stands no longer."""
+        return await self._listed(await self._stands(token))
 
     async def _stands(self, token: str) -> Lent:
         """Who `token` speaks for now. Raises MCPError where that is nobody."""
@@ -252,11 +258,6 @@ class Surface:
             )
         return who.listed
 
-    async def _listed_to(self, token: str) -> tuple[str, ...] | None:
-        """The names of the tools that the client with `token` is listed; None where it stands no longer."""
-        who = await self._standing.of(token)
-        return None if who is None else await self._listed(who)
-
     async def _note(self, who: Lent, *, refused: bool) -> None:
         now = self._clock()
         if who.is_to_be_noted(refused=refused, now=now):
@@ -271,8 +272,11 @@ class Surface:
         await self._note(who, refused=True)
         return refused(reason, detail)
 
-    async def _token(self, scope: Scope, headers: Headers) -> str | Response:
+    async def _token(self, scope: Scope) -> str | Response:
         """The token of an HTTP request that speaks for somebody, or the answer to one that does not."""
+        headers: dict[str, str] = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
+        }
         said = headers.get("authorization", "")
         cookies = headers.get("cookie")
         if cookies and self._cookie_names & {part.partition("=")[0].strip() for part in cookies.split(";")}:
@@ -299,6 +303,26 @@ class Surface:
                 {"allow": "POST"},
             )
         return token
+
+
+@dataclass(frozen=True)
+class _Client:
+    """The client with a token, as a known request asks for it."""
+
+    surface: Surface
+    token: str
+
+    async def listed(self) -> tuple[str, ...] | None:
+        """The names of the tools it is listed; None where it stands no longer."""
+        with suppress(MCPError):
+            return await self.surface.listed(self.token)
+        return None
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The result of a call; None, and nothing was asked, where it stands no longer."""
+        with suppress(MCPError):
+            return await self.surface.call(self.token, name, arguments)
+        return None
 
 
 def _offered(hosted: Mapping[str, Hosted]) -> Iterator[Offered]:

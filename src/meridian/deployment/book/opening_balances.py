@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Integer, Row, Select, bindparam, insert, or_, select
+from sqlalchemy import Connection, Integer, Row, Select, and_, bindparam, insert, or_, select
 
 from meridian.callers import Accounts
 from meridian.commands import (
@@ -46,20 +46,21 @@ class _Balance:
 
 
 _BALANCE: Final = shape_of(_Balance)
-_LATEST: Final = Prepared(
-    select(entries)
-    .where(entries.c.account == bindparam("account"))
-    .order_by(entries.c.as_of.desc(), entries.c.ordinal.desc())
-    .limit(1)
-)
 _BEFORE: Final = bindparam("before", type_=Integer)
+_KEPT: Final = select(accounts.c.id, entries).where(accounts.c.id == bindparam("account"))
+"""The entries of an account: no row where there is no such account, and one row without an entry where there is none of it."""
+_LATEST: Final = Prepared(
+    _KEPT.select_from(accounts.outerjoin(entries)).order_by(entries.c.as_of.desc(), entries.c.ordinal.desc()).limit(1)
+)
 _OF_ACCOUNT: Final = Prepared(
-    select(entries)
-    .where(entries.c.account == bindparam("account"), or_(_BEFORE.is_(None), entries.c.number < _BEFORE))
+    _KEPT.select_from(
+        accounts.outerjoin(
+            entries, and_(entries.c.account == accounts.c.id, or_(_BEFORE.is_(None), entries.c.number < _BEFORE))
+        )
+    )
     .order_by(entries.c.number.desc())
     .limit(bindparam("most", type_=Integer))
 )
-_IS_THERE: Final = Prepared(select(accounts.c.id).where(accounts.c.id == bindparam("account")))
 _MOST_ASKED_FOR: Final = 1_000
 """Of a set of more accounts than this the database is not asked; its rows are looked through instead."""
 
@@ -92,7 +93,8 @@ class StoredBook:
 def _record(connection: Connection, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
     if not is_open_in(connection, provenance.call_id, now=provenance.at):
         raise Refusal("The call this is sent for is closed; a command is sent while its call is open.", reason="call_closed")
-    _find(connection, command.account)
+    if connection.scalar(select(accounts.c.id).where(accounts.c.id == command.account)) is None:
+        raise _no_account(command.account)
     standing = connection.execute(
         select(entries)
         .where(entries.c.account == command.account, entries.c.as_of == command.as_of)
@@ -129,11 +131,10 @@ def _record(connection: Connection, command: RecordOpeningBalance, provenance: P
 
 
 def _positions(connection: Connection, account: str) -> Positions:
-    rows = _LATEST.rows(connection, {"account": account})
-    if not rows:
-        _find(connection, account)
+    kept = _kept(account, _LATEST.rows(connection, {"account": account}))
+    if not kept:
         return Positions(account)
-    entry = _entry(rows[0], "unchanged")
+    entry = _entry(kept[0], "unchanged")
     return Positions(account, entry.as_of, entry.positions, entry.entry_id)
 
 
@@ -150,10 +151,15 @@ def _entries(store: Store, command: ListEntries, readable: Accounts) -> Entries:
 
 def _entries_of(connection: Connection, command: ListEntries, account: str) -> Entries:
     before = None if command.before is None else entry_number(command.before)
-    rows = _OF_ACCOUNT.rows(connection, {"account": account, "before": before, "most": command.limit + 1})
+    wanted = {"account": account, "before": before, "most": command.limit + 1}
+    return _page(_kept(account, _OF_ACCOUNT.rows(connection, wanted)), command.limit)
+
+
+def _kept(account: str, rows: Sequence[Any]) -> Sequence[Any]:
+    """Those rows that have an entry. Raises Refusal where there is no such account."""
     if not rows:
-        _find(connection, account)
-    return _page(rows, command.limit)
+        raise _no_account(account)
+    return [row for row in rows if row.number is not None]
 
 
 def _page(rows: Sequence[Row[Any]], limit: int) -> Entries:
@@ -161,11 +167,10 @@ def _page(rows: Sequence[Row[Any]], limit: int) -> Entries:
     return Entries(page, page[-1].entry_id if len(rows) > limit else None)
 
 
-def _find(connection: Connection, account: str) -> None:
-    if not _IS_THERE.rows(connection, {"account": account}):
-        raise Refusal(
-            f"The book has no account {account}.", [Problem("account", f"no account {account}")], reason="unknown_account"
-        )
+def _no_account(account: str) -> Refusal:
+    return Refusal(
+        f"The book has no account {account}.", [Problem("account", f"no account {account}")], reason="unknown_account"
+    )
 
 
 def _entry(row: Row[Any], outcome: Literal["made", "unchanged"]) -> Entry:

@@ -258,7 +258,6 @@ calls: Final = Table(
     _text("outcome", 20, nullable=True),
     _text("reason", 60, nullable=True),
     Index(None, "delegation", "opened_at"),
-    Index(None, "expires_at"),
 )
 
 account_sets: Final = Table(

@@ -307,9 +307,9 @@ def test_time_grows_in_proportion_to_what_was_sent(growing: Callable[[int], Any]
         spent = []
         for _ in range(5):
             gc.collect()
-            began = time.perf_counter()
+            began = time.process_time()
             reader(BALANCE, body)
-            spent.append(time.perf_counter() - began)
+            spent.append(time.process_time() - began)
         return min(spent)
 
     seconds(500)  # the reader is generated at its first use

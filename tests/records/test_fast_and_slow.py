@@ -357,7 +357,8 @@ def _form_record(shape: Shape[Any], came: dict[str, Any], at: Any, found: Found)
         text = came.get(each.name)
         zone = (found.zones or {}).get((id(came), each.name))
         whole = isinstance(each.kind, RecordKind | Rows | Mapping)
-        if text is None or (whole and (each.nullable or not each.required) and trees.nothing_in(each.kind, text, here, found)):
+        may_be_blank = whole and (each.nullable or (isinstance(each.kind, RecordKind) and not each.required))
+        if text is None or (may_be_blank and trees.nothing_in(each.kind, text, here, found)):
             values.append(_form_absent(each, here, found))
         else:
             values.append(_form_value(each, text, here, found, zone))

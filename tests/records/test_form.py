@@ -216,6 +216,11 @@ def test_unticked_boxes_alone_do_not_make_a_row_and_a_ticked_one_does():
     assert x(ask(list[Loose]), ("x[0].ticked", "0"), ("x[1].ticked", "on"), ("x[2].name", "")) == [Loose(ticked=True)]
 
 
+def test_an_unticked_box_that_is_itself_a_row_is_one():
+    assert x(ask(list[bool]), ("x[0]", "off"), ("x[1]", "on")) == [False, True]
+    assert x(ask(tuple[bool, ...], ()), ("x[0]", "off")) == (False,)
+
+
 def test_a_cell_that_is_not_the_records_does_not_make_a_row():
     assert invoice(("lines[0].other", "x")) == ["lines[0].other"]
 

@@ -435,6 +435,21 @@ _TEXTS: Final[dict[type, Callable[[Cell, str], tuple[Any, str]]]] = {
     Choice: _choice,
 }
 
+_MATCHED: Final[dict[type, Callable[[str], object]]] = {
+    DecimalKind: _is_decimal,
+    Integer: _is_integer,
+    Date: _is_day,
+    Time: _is_clock,
+    Uuid: _is_uuid,
+}
+"""What each text of a kind matches, whatever else it must be."""
+
+
+def _is_no_text_of(cell: Cell, came: str) -> bool:
+    """Whether `came` is plainly none, which is enough to know where it is only to be counted."""
+    matched = _MATCHED.get(type(cell.kind))
+    return matched is not None and not matched(came)
+
 
 # ── A cell of JSON ─────────────────────────────────────────────────────────
 
@@ -450,7 +465,9 @@ def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     """The value of a cell that is no record, list or dict; or UNREAD, with the problem found."""
     if came is None and cell.nullable:
         return None
-    if type(came) is str and (text := _TEXTS.get(type(cell.kind))):
+    if found.count >= MAX_NAMED and type(came) is str and _is_no_text_of(cell, came):
+        why = _UNNAMED
+    elif type(came) is str and (text := _TEXTS.get(type(cell.kind))):
         value, why = text(cell, came)
     elif isinstance(cell.kind, Integer) and type(came) is int:
         value, why = _bounded(cell, came, came)
@@ -660,7 +677,9 @@ def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) 
     if not isinstance(came, str):
         found.add(at, f"{quoted(cell, came)} will not do; write {wanted(cell)}")
         return UNREAD
-    if text := _FORM_TEXTS.get(type(cell.kind)):
+    if found.count >= MAX_NAMED and _is_no_text_of(cell, came):
+        why = _UNNAMED
+    elif text := _FORM_TEXTS.get(type(cell.kind)):
         value, why = text(cell, came)
     elif isinstance(cell.kind, JsonObject):
         value, why = _object(cell, came, len(steps_of(at)))

@@ -109,3 +109,18 @@ def test_a_port_that_is_taken_is_said_so(meridian):
     second = meridian("serve", "front_desk", "--data", "other", "--port", port)
     assert second.end(signal.SIGCONT) == 1
     assert f"nothing can listen on 127.0.0.1 port {port}" in second.log.read_text()
+
+
+def test_a_setting_may_be_given_in_the_environment_and_the_command_line_comes_before_it(meridian, folder, monkeypatch):
+    monkeypatch.setenv("MERIDIAN_DATA", "elsewhere")
+    monkeypatch.setenv("MERIDIAN_PORT", "1")
+    told = meridian("serve", "front_desk", "--port", "0", "--json").told()
+    assert (told["url"].startswith("http://127.0.0.1:"), told["url"].endswith(":1")) == (True, False)
+    assert (folder / "elsewhere" / "meridian.db").exists()
+
+
+def test_an_environment_that_does_not_read_is_said_in_a_sentence(meridian, monkeypatch):
+    monkeypatch.setenv("MERIDIAN_PORT", "eighty")
+    command = meridian("serve", "front_desk")
+    assert command.end(signal.SIGCONT) == 1
+    assert 'settings: port: "eighty" is no number' in command.log.read_text()

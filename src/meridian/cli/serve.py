@@ -7,8 +7,10 @@ in words, or with `--json` as one line.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import gc
 import json
+import os
 import signal
 import socket
 import sys
@@ -76,9 +78,11 @@ def run(given: argparse.Namespace) -> int:
 
 
 def given_settings(given: argparse.Namespace) -> Settings:
-    """The settings that a command line gave; the others at their defaults. Raises DeploymentError."""
-    names = ("data", "database", "host", "port", "public_url")
-    return read_settings({name: value for name in names if (value := getattr(given, name, None)) is not None})
+    """The settings that a command line gave, or else the environment: `MERIDIAN_PORT`, …; the others at their defaults.
+    Raises DeploymentError."""
+    names = [field.name for field in dataclasses.fields(Settings)]
+    around = {name: value for name in names if (value := os.environ.get(f"MERIDIAN_{name.upper()}")) is not None}
+    return read_settings(around | {name: value for name in names if (value := getattr(given, name, None)) is not None})
 
 
 def given_plugins(given: argparse.Namespace, settings: Settings) -> tuple[Loaded, ...]:

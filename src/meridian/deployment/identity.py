@@ -13,7 +13,6 @@ import threading
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any, Final, Literal
 
 from argon2 import PasswordHasher
@@ -153,8 +152,8 @@ def sign_in(store: Store, sign_in_name: str, password: str, *, now: datetime, lo
         )
     with store.read() as connection:
         row = connection.execute(select(people).where(people.c.sign_in_name == name, people.c.left_at.is_(None))).one_or_none()
-    known = row.password_hash if row is not None and row.password_hash else None
-    if not _verify(known or _nobodys_hash(), password) or row is None or known is None:
+    known = row.password_hash if row is not None else None
+    if not _verify(known, password) or row is None or known is None:
         raise Refusal(_WRONG, reason="wrong")
     renewed = _hash(password) if _HASHER.check_needs_rehash(known) else None
     with store.write() as connection:
@@ -320,17 +319,14 @@ def _hash(password: str) -> str:
         return _HASHER.hash(password.encode("utf-8", "surrogatepass"))
 
 
-def _verify(hashed: str, password: str) -> bool:
+def _verify(known: str | None, password: str) -> bool:
+    """Whether the password is the one that was hashed. Where none was it is hashed, never right, so that this takes as long."""
+    tried = password[: _LONGEST_PASSWORD + 1].encode("utf-8", "surrogatepass")
     with _HASHING:
         try:
-            return _HASHER.verify(hashed, password[: _LONGEST_PASSWORD + 1].encode("utf-8", "surrogatepass"))
+            return _HASHER.verify(known, tried) if known else not _HASHER.hash(tried)
         except (VerificationError, InvalidHashError):
             return False
-
-
-@cache
-def _nobodys_hash() -> str:
-    return _hash(new_token())
 
 
 def _count_try(connection: Connection, tried: str, now: datetime, lockout: timedelta) -> datetime | None:

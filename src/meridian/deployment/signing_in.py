@@ -2,6 +2,8 @@
 
 A sign-in name and a password, or a one-time link, come in; a cookie leaves that names a session and says nothing else. Whose
 session it is, and whether it still stands, `identity` says, anew with each request.
+
+What matters more than a page may ask for a *fresh* sign-in: a session begun after a moment, whatever session there is.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import urlencode
 
 from anyio import CapacityLimiter
 from starlette.requests import ClientDisconnect, Request
@@ -21,9 +24,9 @@ from starlette.routing import BaseRoute, Route
 
 from meridian.deployment import identity
 from meridian.deployment.confining import is_of_this_site
-from meridian.deployment.drawing import Drawing, origin_of
+from meridian.deployment.drawing import SIGN_OUT, Drawing, origin_of
 from meridian.deployment.gateway import Refused
-from meridian.deployment.identity import Person
+from meridian.deployment.identity import Person, Session
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
 from meridian.errors import Problem, Refusal
@@ -31,16 +34,25 @@ from meridian.pages import assertion
 from meridian.pages.bodies import BadBody, Limits, read_body
 from meridian.records import field, read_form, shape_of
 
-__all__ = ["COOKIE_NAMES", "SigningIn"]
+__all__ = ["CHOOSE_PASSWORD", "COOKIE_NAMES", "SigningIn"]
+
+CHOOSE_PASSWORD: Final = "/sign-in/password"  # noqa: S105  an address
 
 _SESSION: Final = ("__Host-meridian", "meridian")
 _FORM: Final = ("__Host-meridian-form", "meridian-form")
+_ONWARD: Final = ("__Host-meridian-onward", "meridian-onward")
 """The cookies' names over https and over http; the prefix binds them to this host and to https."""
 
 COOKIE_NAMES: Final = frozenset(_SESSION)
 
 _AT_ONCE: Final = 2
 _MOST_WAITING: Final = 50
+_AWAY: Final = timedelta(minutes=10)
+"""How long somebody may be on their way to signing in: fetching a link, say."""
+
+_PASSWORD_AFTER: Final = timedelta(minutes=10)
+"""How lately somebody must have signed in to choose a password, so that a browser left open cannot be taken over by one."""
+
 _LIMITS: Final = Limits(body_bytes=16 << 10, fields=20, files=0)
 
 
@@ -61,6 +73,14 @@ class FirstAdmin:
     password: str = field(secret=True, description="10 to 256 characters.", max_length=256)
 
 
+@dataclass(frozen=True)
+class NewPassword:
+    """A password, typed twice."""
+
+    password: str = field(title="New password", secret=True, description="10 to 256 characters.", max_length=1_000)
+    again: str = field(title="The same once more", secret=True, max_length=1_000)
+
+
 class SigningIn:
     """The pages by which a person signs in and out. `form_key` makes the tokens of their forms."""
 
@@ -78,6 +98,7 @@ class SigningIn:
         """Their addresses."""
         return [
             Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
+            Route(CHOOSE_PASSWORD, self._choose_password, methods=["GET", "POST"]),
             Route("/sign-in/{token}", self._by_link, methods=["GET", "POST"]),
             Route("/first-admin/{token}", self._first_admin, methods=["GET", "POST"]),
             Route("/sign-out", self._sign_out, methods=["GET", "POST"]),
@@ -85,14 +106,27 @@ class SigningIn:
 
     async def who(self, request: Request) -> Person | None:
         """The person whose session the request carries; None where it carries none that stands."""
+        session = await self._session(request)
+        return None if session is None else session.person
+
+    async def fresh(self, request: Request, *, since: datetime) -> Session | None:
+        """The session that the request carries, if whoever it is has signed in since that moment, by password or by a link, and
+        on this browser. None where they have not; `anew` is then where to send them."""
+        session = await self._session(request)
+        return session if session is not None and session.started_at >= since else None
+
+    def anew(self, back: str) -> Response:
+        """The way to a sign-in whatever session there is, and from it to the address `back` of this deployment."""
+        return _to(f"/sign-in?{urlencode({'fresh': 'yes', 'next': back})}")
+
+    async def _session(self, request: Request) -> Session | None:
         token = _cookie(request, _SESSION)
         if not token:
             return None
         settings = self._settings
-        session = await self._store.run(
+        return await self._store.run(
             identity.read_session, token, now=self._clock(), idle=settings.session_idle, lasts=settings.session_lasts
         )
-        return None if session is None else session.person
 
     async def words(
         self,
@@ -119,11 +153,12 @@ class SigningIn:
         return response
 
     async def _sign_in(self, request: Request) -> Response:
-        back = _own_address(request.query_params.get("next", "/"))
         if request.method != "POST":
-            if await self.who(request) is not None:
+            back = _own_address(request.query_params.get("next", "/"))
+            person = await self.who(request)
+            if person is not None and "fresh" not in request.query_params:
                 return _to(back)
-            return self._ask(request, back)
+            return self._ask(request, back, person=person)
         pairs = await self._posted(request)
         back = _own_address(dict(pairs).get("next", "/"))
         reading = read_form(_CREDENTIALS, [pair for pair in pairs if pair[0] not in _OWN])
@@ -155,7 +190,31 @@ class SigningIn:
             session = await self._store.run(identity.sign_in_by_link, token, now=self._clock())
         except Refusal as refusal:
             return await self.words(request, 410, _NO_USE, refusal.detail)
-        return await self._start(request, session, "/")
+        return await self._start(request, session, _own_address(_cookie(request, _ONWARD)))
+
+    async def _choose_password(self, request: Request) -> Response:
+        session = await self.fresh(request, since=self._clock() - _PASSWORD_AFTER)
+        if session is None:
+            return self.anew(CHOOSE_PASSWORD)
+        if request.method != "POST":
+            return self._ask_password(request, session.person)
+        pairs = await self._posted(request)
+        reading = read_form(_NEW_PASSWORD, [pair for pair in pairs if pair[0] not in _OWN])
+        given, problems = reading.record, reading.problems
+        if given is not None and given.password != given.again:
+            problems = (Problem("again", "type the new password once more, exactly as above"),)
+        if given is None or problems:
+            return self._ask_password(request, session.person, problems)
+        try:
+            async with self._in_turn():
+                await self._store.run(identity.set_password, session.person.subject, given.password)
+        except Refusal as refusal:
+            return self._ask_password(request, session.person, refusal.fields, refusal.detail)
+        response = await self.words(
+            request, 200, "Your password is chosen", "You are signed out wherever you were signed in. Sign in by it."
+        )
+        _forget(request, response, _SESSION)
+        return response
 
     async def _first_admin(self, request: Request) -> Response:
         token = request.path_params["token"]
@@ -208,6 +267,7 @@ class SigningIn:
         detail: str = "",
         *,
         status_code: int = 422,
+        person: Person | None = None,
     ) -> Response:
         nonce, token = self.token_for(request)
         form = self._drawing.form(
@@ -216,7 +276,38 @@ class SigningIn:
         )  # fmt: skip
         failed = pairs is not None
         page = self._drawing.page(
-            request, "sign-in.html", title="Sign in", form=form, error=failed, status_code=status_code if failed else 200
+            request,
+            "ask-who.html",
+            title="Sign in again" if person else "Sign in",
+            form=form,
+            error=failed,
+            status_code=status_code if failed else 200,
+            person=person.display_name if person else None,
+            sign_out=SIGN_OUT if person else None,
+            again=person is not None,
+        )
+        self.keep(request, page, nonce)
+        if back != _own_address(_cookie(request, _ONWARD)):
+            _set(request, page, _ONWARD, back, lasts=_AWAY)
+        return page
+
+    def _ask_password(self, request: Request, person: Person, problems: Sequence[Problem] = (), detail: str = "") -> Response:
+        nonce, token = self.token_for(request)
+        failed = bool(problems or detail)
+        form = self._drawing.form(
+            _NEW_PASSWORD, action=CHOOSE_PASSWORD, submit="Choose this password", token=token,
+            pairs=() if failed else None, problems=problems, detail=detail,
+        )  # fmt: skip
+        page = self._drawing.page(
+            request,
+            "choose-password.html",
+            title="Choose a password",
+            form=form,
+            error=failed,
+            status_code=422 if failed else 200,
+            person=person.display_name,
+            sign_out=SIGN_OUT,
+            sign_in_name=person.sign_in_name,
         )
         return self.keep(request, page, nonce)
 
@@ -277,12 +368,15 @@ class SigningIn:
             await self._store.run(identity.end_session, before)
         response = _to(back)
         _set(request, response, _SESSION, session)
+        if _cookie(request, _ONWARD):
+            _forget(request, response, _ONWARD)
         return response
 
 
 _OWN: Final = frozenset({"csrf", "next"})
 _CREDENTIALS: Final = shape_of(Credentials)
 _FIRST_ADMIN: Final = shape_of(FirstAdmin)
+_NEW_PASSWORD: Final = shape_of(NewPassword)
 _NO_USE: Final = "This link is of no more use"
 _LAPSED: Final = "It was used already, or has lapsed."
 _ANOTHER: Final = (
@@ -314,9 +408,10 @@ def _cookie(request: Request, names: tuple[str, str]) -> str:
     return request.cookies.get(names[request.url.scheme != "https"], "")
 
 
-def _set(request: Request, response: Response, names: tuple[str, str], value: str) -> None:
+def _set(request: Request, response: Response, names: tuple[str, str], value: str, *, lasts: timedelta | None = None) -> None:
     secure = request.url.scheme == "https"
-    response.set_cookie(names[not secure], value, path="/", secure=secure, httponly=True, samesite="lax")
+    seconds = None if lasts is None else int(lasts.total_seconds())
+    response.set_cookie(names[not secure], value, seconds, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def _forget(request: Request, response: Response, names: tuple[str, str]) -> None:

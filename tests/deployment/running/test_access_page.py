@@ -80,7 +80,7 @@ def test_who_is_no_deployment_admin_is_refused_in_words(running, path):
 @pytest.mark.parametrize("button", ["manage", "open", "view"])
 def test_a_change_posted_by_who_is_no_deployment_admin_changes_nothing(running, form_token, button):
     browser = running.browser("demo-writer")
-    token = form_token(browser.get("/dashboard/open/password").text)
+    token = form_token(browser.get("/dashboard/open/clients").text)
     form = {"csrf": token, "group": "deployment-admins", "subject": "demo-writer"}
     assert browser.post(f"/dashboard/{button}/groups/join", data=form).status_code == 403
     assert members(running, "deployment-admins") == ("demo-admin",)
@@ -88,7 +88,7 @@ def test_a_change_posted_by_who_is_no_deployment_admin_changes_nothing(running, 
 
 def test_a_change_without_the_page_s_own_token_changes_nothing(running, admin):
     form = {"group": "deployment-admins", "subject": "demo-writer"}
-    other = running.browser("demo-reader").get("/dashboard/open/password").text
+    other = running.browser("demo-reader").get("/dashboard/open/clients").text
     stolen = re.search(r'name="csrf" value="([^"]+)"', other[other.index('action="/dashboard') :])
     answers = [
         admin.browser.post(f"{MANAGE}/groups/join", data=form | {"csrf": each}) for each in ("", stolen[1] if stolen else "")

@@ -53,7 +53,7 @@ def clients(running, form_token):
 
     def clients(subject: str = "demo-writer") -> Clients:
         browser = running.browser(subject)
-        return Clients(browser, form_token(browser.get("/dashboard/open/password").text))
+        return Clients(browser, form_token(browser.get("/dashboard/open/clients").text))
 
     return clients
 
@@ -317,34 +317,3 @@ async def test_what_a_person_loses_their_client_loses(running, clients):
         access.leave(running.deployment.store, "demo-writers", "demo-writer")
     async with running.client("demo-writer", token=token) as client:
         assert ("desk__confirm" in before, (await client.list_tools()).tools) == (True, [])
-
-
-# One's own password.
-
-
-def test_a_password_is_chosen_ends_every_session_and_signs_in(running, clients, form_token):
-    page = clients()
-    chosen = page.post("/password/set", password="quite-long-enough", again="quite-long-enough")
-    after = page.browser.get("/dashboard/open/clients")
-    asked = running.browser()
-    signed_in = asked.post(
-        "/sign-in",
-        data={
-            "csrf": form_token(asked.get("/sign-in").text),
-            "sign_in_name": "demo-writer",
-            "password": "quite-long-enough",
-        },
-    )
-    assert (chosen.status_code, after.headers["location"].partition("?")[0]) == (303, "/sign-in")
-    assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/")
-
-
-def test_two_passwords_that_differ_are_no_password(clients):
-    page = clients()
-    answer = page.post("/password/set", password="quite-long-enough", again="quite-long-enouhg")
-    assert (answer.status_code, "type the new password once more" in answer.text, "long-enou" in answer.text) == (
-        422,
-        True,
-        False,
-    )
-    assert page.browser.get("/dashboard/open/clients").status_code == 200

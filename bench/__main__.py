@@ -1,4 +1,5 @@
-"""Times Meridian beside its floors, and says which goals are met: `python -m bench --help`. Exits 1 where one is missed."""
+"""Times Meridian beside its floors, and says which goals are met: `python -m bench --help`. Exits 1 where one is missed that is
+not missed already."""
 
 from __future__ import annotations
 
@@ -45,13 +46,13 @@ def _run(name: str, *, short: bool) -> Iterator[Result]:
 
 
 def concluded(results: list[Result]) -> int:
-    """Say how many goals were met and which were missed; 1 where one was."""
+    """Say how many goals were met and which were missed; 1 where the build is to fail for one."""
     held = [result for result in results if result.goal]
     missed = [result for result in held if result.missed]
     print(f"{len(held) - len(missed)} of {len(held)} goals met")
     for each in missed:
         print(_line(each))
-    return 1 if missed else 0
+    return 1 if any(each.fails for each in missed) else 0
 
 
 def _line(result: Result) -> str:

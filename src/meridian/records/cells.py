@@ -442,13 +442,17 @@ _MATCHED: Final[dict[type, Callable[[str], object]]] = {
     Time: _is_clock,
     Uuid: _is_uuid,
 }
-"""What each text of a kind matches, whatever else it must be."""
+"""What each text of a kind matches, whatever else it must be. In JSON all of these but a whole number are texts."""
 
 
-def _is_no_text_of(cell: Cell, came: str) -> bool:
-    """Whether `came` is plainly none, which is enough to know where it is only to be counted."""
-    matched = _MATCHED.get(type(cell.kind))
-    return matched is not None and not matched(came)
+def _is_lost(cell: Cell, came: object) -> bool:
+    """Whether `came`, which is no object, plainly does not read: enough to know where so many problems are named already that it
+    is only counted."""
+    kind = type(cell.kind)
+    if kind is RecordKind:
+        return True
+    matched = _MATCHED.get(kind)
+    return matched is not None and (not matched(came) if type(came) is str else kind is not Integer)
 
 
 # ── A cell of JSON ─────────────────────────────────────────────────────────
@@ -465,9 +469,10 @@ def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     """The value of a cell that is no record, list or dict; or UNREAD, with the problem found."""
     if came is None and cell.nullable:
         return None
-    if found.count >= MAX_NAMED and type(came) is str and _is_no_text_of(cell, came):
-        why = _UNNAMED
-    elif type(came) is str and (text := _TEXTS.get(type(cell.kind))):
+    if found.count >= MAX_NAMED and not found.lenient and _is_lost(cell, came):
+        found.count += 1
+        return UNREAD
+    if type(came) is str and (text := _TEXTS.get(type(cell.kind))):
         value, why = text(cell, came)
     elif isinstance(cell.kind, Integer) and type(came) is int:
         value, why = _bounded(cell, came, came)
@@ -478,7 +483,7 @@ def json_cell(cell: Cell, came: object, at: At, found: Found) -> Any:
     elif isinstance(cell.kind, JsonObject) and isinstance(came, dict):
         value, why = came, _no_json(cell, came, len(steps_of(at)), found)
     else:
-        why = _another_kind(cell, came) if found.count < MAX_NAMED else _UNNAMED
+        why = _another_kind(cell, came)
     if not why:
         return value
     if found.lenient and came in ("", "null") and _may_be_left_out(cell):
@@ -491,8 +496,6 @@ def _may_be_left_out(cell: Cell) -> TypeGuard[FieldShape]:
     return isinstance(cell, FieldShape) and not cell.required and not isinstance(cell.kind, Text)
 
 
-_UNNAMED: Final = "it is one of too many"
-"""In place of words that nobody reads, since so many problems are named already that this one is only counted."""
 _TOO_LONG: Final = f"it has over {MAX_DIGITS} digits; write fewer"
 
 
@@ -662,6 +665,9 @@ def form_field(field: FieldShape, came: object, at: At, found: Found, zone: Any 
 
 def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) -> Any:
     """The value of one cell that was not left blank; or UNREAD, with the problem found."""
+    if found.count >= MAX_NAMED and type(came) is str and _is_lost(cell, came):
+        found.count += 1
+        return UNREAD
     why = ""
     value: Any = None
     if isinstance(came, Many):
@@ -677,9 +683,7 @@ def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) 
     if not isinstance(came, str):
         found.add(at, f"{quoted(cell, came)} will not do; write {wanted(cell)}")
         return UNREAD
-    if found.count >= MAX_NAMED and _is_no_text_of(cell, came):
-        why = _UNNAMED
-    elif text := _FORM_TEXTS.get(type(cell.kind)):
+    if text := _FORM_TEXTS.get(type(cell.kind)):
         value, why = text(cell, came)
     elif isinstance(cell.kind, JsonObject):
         value, why = _object(cell, came, len(steps_of(at)))

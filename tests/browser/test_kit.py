@@ -201,3 +201,10 @@ def test_what_is_sent_is_what_was_typed_and_nothing_of_the_blank_rows(shown_page
         "account=A-1&positions%5B0%5D.name=Apple&positions%5B0%5D.scheme=&positions%5B0%5D.lots%5B0%5D.quantity="
         "&positions%5B0%5D.lots%5B0%5D.cost=&positions%5B0%5D.lots%5B0%5D.acquired="
     )
+
+
+def test_a_problem_of_a_whole_row_leads_to_the_row(shown_page: Any):
+    problem = Problem("positions[0].lots[1]", "this lot was sold")
+    page = shown_page([("positions[0].name", "A"), ("positions[0].lots[1].cost", "1")], problems=[problem])
+    page.locator(".problems a").click()
+    assert page.evaluate("document.activeElement.name") == "positions[0].lots[1].quantity"

@@ -306,6 +306,17 @@ def test_a_problem_that_nothing_is_drawn_for_stands_in_the_summary_alone():
     )
 
 
+def test_every_link_of_the_summary_leads_to_something_drawn():
+    typed = [("account", "A"), ("positions[0].lots[2].cost", "1"), ("lots[1].cost", "1"), ("at", "x"), ("tags[3]", "x")]
+    paths = ["positions", "positions[0]", "positions[0].lots[2]", "lots", "lots[1]", "lots[1].cost", "address", "at.zone"]
+    paths += ["levels[0]", "side", "limits", "tags[3]", "extra", "agreed"]
+    for shape in (BALANCE, HOLDING, KINDS):
+        form = drawn(shape, typed, problems=[Problem(path, "no") for path in paths])
+        ids = {attrs["id"] for _, attrs in Elements(html(form)).all if "id" in attrs}
+        assert {each.id for each in form.problems} - {""} <= ids
+        assert any(each.id for each in form.problems)
+
+
 def test_a_nested_list_is_folded_when_long_unless_a_problem_is_inside():
     typed = [("account", "A"), *((f"positions[0].lots[{n}].cost", "1") for n in range(9))]
 

@@ -381,7 +381,8 @@ class _Drawer:
     def row(self, made_of: RowLayout, grid: Grid, node: Typed, at: Place, number: str, counted: str, *, fresh: bool) -> Row:
         first = "Row" if made_of.record and at.words == grid.label and not self.layout.several else f"{at.words} row"
         here = at.row(number, f"{first} {counted}")
-        problem = self.met(here) if made_of.record else ""
+        whole = here._replace(id=f"{here.id}-row")
+        problem = self.met(whole) if made_of.record else ""
         typed: list[Input] = []
         for leaf, look in made_of.leaves:
             each = self.typed(leaf.cell, look, leaf.below(node))
@@ -395,7 +396,7 @@ class _Drawer:
                 under.append(self.grid(leaf.cell, leaf.cell.kind.item, below, place, leaf.label, grid.depth + 1, fresh=fresh))
             else:
                 under.append(self.part(leaf.cell, below, place, leaf.label, must=False, depth=grid.depth + 1))
-        return Row(here.path, f"{here.id}-row", here.words, counted, tuple(typed), made_of.places, tuple(under), problem)
+        return Row(here.path, whole.id, here.words, counted, tuple(typed), made_of.places, tuple(under), problem)
 
     def focused(self, path: str, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """The rows, with the focus where the button that was pressed leads: the row added, or one beside the row removed."""

@@ -103,6 +103,29 @@ def test_a_form_of_nowhere_is_the_authors_mistake_told_in_the_log(client: PageCl
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ('labels={"cots": "Cost"}', 'labels= names "cots", which Lot lacks; did you mean cost?'),
+        ('choices={"cost.cents": ["1"]}', 'choices= names "cost.cents", which Lot lacks'),
+        ('multiline=["acount"]', 'multiline= names "acount", which Lot lacks; did you mean account?'),
+        ('totals=["lots[].cost"]', 'totals= names "lots[].cost", which Lot lacks'),
+        ('without=["cost[]"]', 'without= names "cost[]", which is no field of Lot; did you mean cost?'),
+    ],
+)
+def test_words_for_a_cell_that_the_record_lacks_are_the_authors_mistake(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, words: str, said: str
+):
+    (tmp_path / "home.html").write_text(f'{{{{ form("/confirm", {words}) }}}}')
+    pages = meridian.Pages("Desk", templates=tmp_path)
+    pages.page("/", levels="write")(lambda request: pages.render("home.html"))
+    pages.route("/confirm", levels="write", methods=["POST"], params=Lot, name="confirm")(
+        lambda request: pages.answer(None, request.params)
+    )
+    assert PageClient(pages, None).get("/", "write").status == 500
+    assert f"form('/confirm'): {said}" in caplog.text
+
+
+@pytest.mark.parametrize(
     ("drawn", "texts", "said"),
     [
         ("hom.html", {"home.html": ""}, "draws hom.html, and {} has no such template; did you mean home.html?"),

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from meridian.errors import DeclarationError
+from meridian.pages.declaring import near
 from meridian.pages.form import Blank, Column, Look, Option
 from meridian.pages.looks import Looks
-from meridian.pages.places import Place, inside
+from meridian.pages.places import Place, has_cell, inside
 from meridian.pages.showing import heads_over, inline
 from meridian.pages.typed import Typed, path_below
-from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape
+from meridian.records import Cell, DecimalKind, FieldShape, JsonObject, RecordKind, Rows, Shape, paths
 from meridian.records import Mapping as Entries
 
 __all__ = ["Layout", "Leaf", "RowLayout", "Words", "layout_of"]
@@ -178,12 +180,39 @@ class Layout:
 
 
 def layout_of(shape: Shape[Any] | None, words: Words) -> Layout:
-    """The layout of the form that `shape` draws in these words; kept, unless what a blank cell means is made anew each time."""
+    """The layout of the form that `shape` draws in these words; kept, unless what a blank cell means is made anew each time.
+
+    Raises DeclarationError where the words are for a cell that the record lacks.
+    """
     kept = _kept(shape, words)
     return Layout(shape, words) if kept.changes else kept
 
 
-_kept = lru_cache(maxsize=256)(Layout)
+@lru_cache(maxsize=256)
+def _kept(shape: Shape[Any] | None, words: Words) -> Layout:
+    _check(shape, words)
+    return Layout(shape, words)
+
+
+def _check(shape: Shape[Any] | None, words: Words) -> None:
+    """Refuse words for a cell that the record lacks; what is left `without` is a whole field."""
+    said: dict[str, Iterable[str]] = {
+        "labels": dict(words.labels),
+        "choices": dict(words.choices),
+        "autocomplete": dict(words.autocomplete),
+        "multiline": words.multiline,
+        "totals": words.totals or (),
+        "without": words.without,
+    }
+    for name, given in said.items():
+        for path in sorted(given):
+            if shape is None:
+                raise DeclarationError(f'{name}= names "{path}", and no record is asked for here')
+            if name == "without" and shape.field(path) is None:
+                like = near(path, [each.name for each in shape.fields])
+                raise DeclarationError(f'{name}= names "{path}", which is no field of {shape.name}{like}')
+            if not has_cell(shape, path):
+                raise DeclarationError(f'{name}= names "{path}", which {shape.name} lacks{near(path, paths(shape))}')
 
 
 def _is_made_anew(cell: Cell) -> bool:

@@ -23,9 +23,10 @@ from meridian.pages.alike import draw_field, draw_grid, draw_rows
 from meridian.pages.asking import Request
 from meridian.pages.declaring import Declaration, Pages, near
 from meridian.pages.drawing import draw_form
-from meridian.pages.form import FormTool
+from meridian.pages.form import Form, FormTool
 from meridian.pages.guarding import serves
 from meridian.pages.showing import draw_record, draw_table, shown
+from meridian.records import Shape
 
 __all__ = ["Kit", "Surroundings", "environment"]
 
@@ -172,7 +173,8 @@ class _Drawing:
         tool = None
         if target.offered and target.shape is not None:
             tool = FormTool(target.name, target.description, auto_submit=target.reads)
-        drawn = draw_form(
+        drawn = _drawn(
+            path,
             target.shape,
             action=self.request.link(path),
             method="get" if target.method == "GET" else "post",
@@ -227,6 +229,14 @@ class _Drawing:
             like = near(path, {each.path for each in self.kit.pages.declared})
             raise DeclarationError(f"form({path!r}): nothing is declared there{' by ' + method if method and at else like}")
         return max(chosen, key=lambda each: each.method != "GET")
+
+
+def _drawn(path: str, shape: Shape[Any] | None, **words: Any) -> Form:
+    """The form of the route at `path`, by which a mistake in its author's words is told."""
+    try:
+        return draw_form(shape, **words)
+    except DeclarationError as mistake:
+        raise DeclarationError(f"form({path!r}): {mistake}") from None
 
 
 @contextmanager

@@ -1,14 +1,17 @@
 """What a record says, drawn as facts and tables."""
 
+import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal
+from uuid import UUID
 
-import jinja2
 import pytest
 
 from meridian import records
+from meridian.pages import alike
+from meridian.pages.rendering import environment
 from meridian.pages.showing import (
     Facts,
     Heading,
@@ -142,6 +145,83 @@ def test_what_the_absence_of_a_value_means_may_be_said():
     assert '<span class="none">not known</span>' in html("table", table)
 
 
+@dataclass(frozen=True)
+class Varied:
+    """A row with a value of every look."""
+
+    name: str
+    cost: Decimal | None = None
+    count: int = 7
+    sure: bool | None = None
+    at: datetime | None = None
+    id: UUID | None = None
+    side: Literal["in_kind", "sell"] = "sell"
+    tags: tuple[str, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+    by: Person = Person("%s")
+    lots: list[Lot] = field(default_factory=list)
+
+
+VARIED = [
+    Varied(
+        "\ufdd00\ufdd1 %d",
+        Decimal("-1234567.5"),
+        tags=("<i>", "—"),
+        extra={"<": "%"},
+        lots=[Lot(Decimal(n)) for n in range(14)],
+    ),
+    Varied("<b>&", Decimal(12), sure=True, at=datetime(2026, 7, 1, tzinfo=UTC), side="in_kind", by=Person('"')),
+    Varied("—", lots=[Lot(Decimal("0.125"), date(2026, 1, 1))]),
+    Varied("", Decimal("1234.50"), id=UUID(int=7)),
+]
+
+
+def test_what_is_drawn_from_what_is_kept_is_what_the_macros_draw(monkeypatch: pytest.MonkeyPatch):
+    def every() -> list[str]:
+        words: list[dict[str, Any]] = [
+            {},
+            {"link": lambda row: f"/?of={row.name}&more", "actions": "Act"},
+            {"columns": ["name", "cost", "by.name"], "none": {"cost": "not <known>"}},
+            {"columns": ["lots", "cost"]},
+        ]
+        tables = [html("table", draw_table(VARIED, caption="Varied", **each)) for each in words]
+        return [
+            *tables,
+            html("table", draw_table(HELD, caption="Held")),
+            *[html("answer", draw_record(each)) for each in VARIED],
+        ]
+
+    kept = every()
+    monkeypatch.setattr(alike, "KEPT", 0)
+    assert kept == every()
+
+
+def test_a_page_fills_the_column_of_actions_row_by_row():
+    page = environment().from_string(
+        '{% import "meridian/table.html" as tables %}'
+        "{% call(line) tables.draw(table) %}<b>{{ line.record.name }}</b>{% endcall %}"
+    )
+    drawn = page.render(table=draw_table([Person("<A>"), Person("B")], caption="People", actions="Act"))
+    assert re.findall(r'<td class="actions">(.*?)</td>', drawn) == ["<b>&lt;A&gt;</b>", "<b>B</b>"]
+
+
+@dataclass(frozen=True)
+class Inner:
+    lots: list[Person]
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: dict[str, Inner]
+    lots: list[Lot]
+
+
+def test_lists_of_one_name_in_two_records_are_told_each_by_its_own():
+    [table] = draw_record(Outer({"a": Inner([Person("Wren")])}, [Lot(Decimal(1))])).parts
+    assert isinstance(table, Table)
+    assert [column.label for column in table.columns] == ["Cost", "Acquired"]
+
+
 def test_an_empty_table_says_what_would_be_here():
     assert draw_table(
         [], caption="Lots", empty="Record a balance to begin.", shape=shape_of(Lot), pages=[("1", "?1", True)]
@@ -163,11 +243,7 @@ def test_what_looks_like_nothing_is_shown():
 
 
 def html(name: str, model: object) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("meridian.pages", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["shown"] = shown
-    module: Any = environment.get_template(f"meridian/{name}.html").module
+    module: Any = environment().get_template(f"meridian/{name}.html").module
     return str(module.draw(model))
 
 
@@ -182,9 +258,7 @@ def test_what_others_wrote_is_escaped():
 
 
 def test_others_words_are_quoted_with_who_said_them():
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("meridian.pages", "templates"), autoescape=True)
-    environment.filters["shown"] = shown
-    module: Any = environment.get_template("meridian/words.html").module
+    module: Any = environment().get_template("meridian/words.html").module
     assert str(module.quoted("pay \u202e<b>now", "Claude")).strip() == (
         '<figure class="quoted"><blockquote dir="auto">pay [U+202E]&lt;b&gt;now</blockquote>'
         "<figcaption>Claude</figcaption></figure>"

@@ -1,9 +1,9 @@
-"""The parts of a form as HTML, those that are alike drawn once.
+"""The parts of a form and of a table as HTML, those that are alike drawn once.
 
 A grid has thousands of rows that differ by their names, their words and what was typed, and a macro draws one in the time of
 twenty fillings. So the macro draws one of each kind with a hole for whatever differs, and every part like it is that text,
 filled. Fields and whole grids are drawn in the same way, since a form is drawn many times. What a problem or the focus makes
-unlike the others is drawn by the macro itself.
+unlike the others is drawn by the macro itself, and so is a list of values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from markupsafe import Markup, escape
 
 from meridian.pages.form import Form, Grid, Input, Row, Total
+from meridian.pages.showing import NOTHING, Line, Shown, Table
 
-__all__ = ["draw_field", "draw_grid", "draw_rows"]
+__all__ = ["draw_field", "draw_grid", "draw_line", "draw_rows"]
 
 FieldMacro: TypeAlias = Callable[[Input], str]
 """Draws a field."""
@@ -28,6 +29,9 @@ RowMacro: TypeAlias = Callable[[Form, Grid, Row, bool, str], str]
 """Draws a row, given whether its cells tell the browser's agent what they mean, and the HTML of what is under it."""
 UnderMacro: TypeAlias = Callable[[Form, Grid, Row], str]
 TotalMacro: TypeAlias = Callable[[Total], str]
+LineMacro: TypeAlias = Callable[[Table, Line, Sequence[str], Sequence[Sequence[str]], str], str]
+"""Draws a row of a table, given the HTML of its values, of those beside it, and of what the page adds."""
+ValueMacro: TypeAlias = Callable[[Shown], str]
 
 
 class Inside(NamedTuple):
@@ -86,6 +90,31 @@ def draw_rows(form: Form, grid: Grid, rows: Sequence[Row], draw: RowMacro, under
     return _markup("".join([_row(form, grid, each, draw, under, told=each is first) for each in rows]))
 
 
+def draw_line(table: Table, line: Line, draw: LineMacro, value: ValueMacro, act: str = "") -> Markup:
+    """The HTML of a row of `table` as the macro `draw` draws it, with its values as `value` does."""
+    wide = len(table.columns) - table.inner
+    shown = [_value(table.kept, each, value) for cells in (line.cells, *line.beside) for each in cells]
+
+    def with_holes(href: str, act: str, *html: str) -> str:
+        beside = [html[at : at + table.inner] for at in range(wide, len(html), table.inner or 1)]
+        return draw(table, line._replace(href=href if line.href else ""), html[:wide], beside, act)
+
+    kind = (draw, table.inner, bool(line.href), len(line.beside))
+    filled = _filled(table.kept, kind, with_holes, [line.href], [escape(act), *shown])
+    if filled is None:
+        filled = str(with_holes(line.href, act, *map(_markup, shown)))
+    return _markup(filled)
+
+
+def _value(kept: dict[Any, Any], it: Shown, draw: ValueMacro) -> str:
+    def with_holes(text: str, exact: str, pad: str, *groups: str) -> str:
+        return draw(Shown(it.look, NOTHING if it.text == NOTHING else text, exact, groups, (), pad if it.pad else ""))
+
+    kind = (draw, it.look, len(it.groups), not it.pad, it.text == NOTHING)
+    filled = None if it.each else _filled(kept, kind, with_holes, [it.text, it.exact, it.pad, *it.groups])
+    return str(draw(it)) if filled is None else filled
+
+
 def _row(form: Form, grid: Grid, row: Row, draw: RowMacro, under: UnderMacro, *, told: bool) -> str:
     def with_holes(path: str, id: str, of: str, where: str, number: str, *more: str) -> str:  # noqa: A002
         *values, below = more
@@ -138,7 +167,7 @@ class _Holed(NamedTuple):
     """A text to be filled with `%`, and which of the things said goes into each of its holes."""
 
     text: str
-    order: Callable[[Sequence[str]], tuple[str, ...]]
+    order: Callable[[Sequence[str]], str | tuple[str, ...]]
 
 
 def _filled(
@@ -152,10 +181,15 @@ def _filled(
             return None
         drawn = str(with_holes(*[f"\ufdd0{n}\ufdd1" for n in range(len(said) + len(html))]))
         order = [int(n) for n in _HOLE.findall(drawn)]
-        holed = kept[kind] = _Holed(_HOLE.sub("%s", drawn.replace("%", "%%")), itemgetter(*order))
+        holed = kept[kind] = _Holed(_HOLE.sub("%s", drawn.replace("%", "%%")), itemgetter(*order) if order else _none)
     if _SPECIAL.search("".join(said)):
         said = [escape(text) for text in said]
     return holed.text % holed.order([*said, *html])
+
+
+def _none(_: Sequence[str]) -> tuple[str, ...]:
+    """What goes into no hole."""
+    return ()
 
 
 def _markup(html: str) -> Markup:

@@ -19,7 +19,7 @@ import jinja2
 from markupsafe import Markup
 
 from meridian.errors import DeclarationError, Problem
-from meridian.pages.alike import draw_field, draw_grid, draw_rows
+from meridian.pages.alike import draw_field, draw_grid, draw_line, draw_rows
 from meridian.pages.asking import Request
 from meridian.pages.declaring import Declaration, Pages, near
 from meridian.pages.drawing import draw_form
@@ -117,7 +117,7 @@ def environment(templates: Path | None = None) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters["shown"] = shown
-    made.globals |= {"draw_field": draw_field, "draw_grid": draw_grid, "draw_rows": draw_rows}
+    made.globals |= {"draw_field": draw_field, "draw_grid": draw_grid, "draw_line": draw_line, "draw_rows": draw_rows}
     return made
 
 

@@ -15,7 +15,9 @@ import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from meridian.records import (
     Boolean,
@@ -111,8 +113,11 @@ def inline(label: str) -> str:
 Look = Literal["text", "figure", "count", "day", "moment", "code", "flag", "json", "none", "list"]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+NOTHING: Final = "—"
+"""What stands where there is no value."""
+
+
+class Shown(NamedTuple):
     """One value as a person reads it. `exact` is a moment's, for a `<time>`; `groups` are a figure's digits by thousands,
     which are set apart and copied together; `pad` is the room behind them that brings the points of a column in line; `each`
     are the values of a list."""
@@ -144,8 +149,7 @@ class Heading:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One row of a table: a value for each column, tables under it, and the record itself, for a page that adds a cell.
 
     `beside` are the rows of its one list, where the table has them in columns of their own.
@@ -164,7 +168,7 @@ class Table:
 
     `heads` are the labels over the columns with how many each spans, and empty where no column belongs to an inner record.
     `actions` heads one more column, which the page fills. The last `inner` columns are those of the rows' one list, headed once
-    for all of them.
+    for all of them. `kept` is where the template keeps what it drew (`pages.alike`).
     """
 
     caption: str
@@ -176,6 +180,7 @@ class Table:
     filters: tuple[Link, ...] = ()
     actions: str = ""
     inner: int = 0
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +256,33 @@ def _known_zone(name: str) -> dt.tzinfo:
         return dt.UTC
 
 
+class _Column(NamedTuple):
+    """One column, or a list under each row: where it stands in a row's record, and how to get its value `of` that record."""
+
+    path: str
+    cell: Cell
+    label: str
+    group: str
+    of: Callable[[Any], Any]
+
+
+class _RowLayout(NamedTuple):
+    """What the rows of one table are made of: its columns, the lists under each row with the shape of their rows, and its
+    heads."""
+
+    single: tuple[_Column, ...]
+    nested: tuple[tuple[_Column, Shape[Any]], ...]
+    heads: tuple[Heading, ...]
+    kept: dict[Any, Any]
+
+
 @dataclass(frozen=True)
 class _Teller:
     zone: dt.tzinfo
     labels: Mapping[str, str]
     without: frozenset[str]
     none: Mapping[str, str] = field(default_factory=dict)
+    known: dict[tuple[type[Any], str], _RowLayout] = field(default_factory=dict)
 
     def facts(self, shape: Shape[Any], data: object, path: str) -> Facts:
         values: list[tuple[str, Shown]] = []
@@ -287,28 +313,38 @@ class _Teller:
         link: Callable[[Any], str] | None,
         path: str = "",
     ) -> Table:
-        found = [each for each in self.columns(shape, f"{path}[]." if path else "") if columns is None or each[0] in columns]
-        if columns is not None:
-            found.sort(key=lambda each: columns.index(each[0]))
-        single = [each for each in found if not _has_rows(each[1])]
-        nested = [each for each in found if _has_rows(each[1])]
+        made_of = self.made_of(shape, columns, path)
         lines = []
         for row in rows:
-            cells = tuple(self.told(at, cell, _reach(row, at)) for at, cell, _, _ in single)
+            cells = tuple([self.told(each, each.of(row)) for each in made_of.single])
             under = tuple(
-                self.table(cell.kind.item.kind.shape, _reach(row, at) or (), label, None, None, f"{path}[].{at}")
-                for at, cell, label, _ in nested
-                if isinstance(cell.kind, Rows) and isinstance(cell.kind.item.kind, RecordKind)
+                [
+                    self.table(inner, each.of(row) or (), each.label, None, None, f"{path}[].{each.path}")
+                    for each, inner in made_of.nested
+                ]
             )
             lines.append(Line(cells, under, link(row) if link else "", row))
-        heads = tuple(
-            Heading(label, isinstance(cell.kind, DecimalKind | Integer), group, cell.description)
-            for _, cell, label, group in single
-        )
-        return _beside(Table(caption, heads, _in_line(heads, lines), heads_over(heads)))
+        heads = made_of.heads
+        return _beside(Table(caption, heads, _in_line(heads, lines), heads_over(heads), kept=made_of.kept))
 
-    def columns(self, shape: Shape[Any], path: str, at: str = "", group: str = "") -> Iterator[tuple[str, Cell, str, str]]:
-        """The path, cell, label and group of each column, inner records laid out flat."""
+    def made_of(self, shape: Shape[Any], columns: tuple[str, ...] | None, path: str) -> _RowLayout:
+        """What the rows at `path` are made of; the same for every table there."""
+        known = self.known.get((shape.record, path))
+        if known is None:
+            found = list(self.columns(shape, f"{path}[]." if path else ""))
+            if columns is not None:
+                found = sorted((each for each in found if each.path in columns), key=lambda each: columns.index(each.path))
+            nested = [(each, inner) for each in found if (inner := _shape_of_rows(each.cell)) is not None]
+            single = [each for each in found if _shape_of_rows(each.cell) is None]
+            heads = [
+                Heading(each.label, isinstance(each.cell.kind, DecimalKind | Integer), each.group, each.cell.description)
+                for each in single
+            ]
+            known = self.known[shape.record, path] = _RowLayout(tuple(single), tuple(nested), tuple(heads), {})
+        return known
+
+    def columns(self, shape: Shape[Any], path: str, at: str = "", group: str = "") -> Iterator[_Column]:
+        """The columns, inner records laid out flat."""
         for each in shape.fields:
             if each.secret:
                 continue
@@ -317,17 +353,17 @@ class _Teller:
             if isinstance(each.kind, RecordKind):
                 yield from self.columns(each.kind.shape, path, below, f"{group}, {inline(label)}" if group else label)
             else:
-                yield below, each, label, group
+                yield _Column(below, each, label, group, partial(_reach, path=below) if at else attrgetter(below))
 
-    def told(self, path: str, cell: Cell, value: Any) -> Shown:
-        """The value at `path`, or what it means that there is none."""
-        said = self.value(cell, value)
-        return Shown("none", self.none[path]) if said.look == "none" and path in self.none else said
+    def told(self, column: _Column, value: Any) -> Shown:
+        """The value in a column, or what it means that there is none."""
+        said = self.value(column.cell, value)
+        return Shown("none", self.none[column.path]) if said.look == "none" and column.path in self.none else said
 
     def value(self, cell: Cell, value: Any) -> Shown:
         """One value, as a person reads it."""
         if value is None or value == "":
-            return Shown("none", "—")
+            return Shown("none", NOTHING)
         match cell.kind:
             case DecimalKind():
                 text = format(value, "f")
@@ -348,10 +384,11 @@ class _Teller:
             case JsonObject():
                 return Shown("json", shown(json.dumps(value, ensure_ascii=False, indent=2)))
             case Rows(item):
-                return Shown("list", "", each=tuple(self.value(item, each) for each in value)) if value else Shown("none", "—")
+                items = tuple([self.value(item, each) for each in value])
+                return Shown("list", "", each=items) if items else Shown("none", NOTHING)
             case Entries(item):
                 pairs = [Shown("text", f"{shown(key)}: {self.value(item, each).text}") for key, each in value.items()]
-                return Shown("list", "", each=tuple(pairs)) if pairs else Shown("none", "—")
+                return Shown("list", "", each=tuple(pairs)) if pairs else Shown("none", NOTHING)
             case RecordKind(shape):
                 told = self.facts(shape, value, "")
                 return Shown("text", "; ".join(f"{label}: {each.text}" for label, each in told.values))
@@ -367,8 +404,9 @@ class _Teller:
         return Shown("moment", f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''}".strip(), value.isoformat())
 
 
-def _has_rows(cell: Cell) -> bool:
-    return isinstance(cell.kind, Rows) and isinstance(cell.kind.item.kind, RecordKind)
+def _shape_of_rows(cell: Cell) -> Shape[Any] | None:
+    """The shape of a list's records; None for what is no list of records."""
+    return cell.kind.item.kind.shape if isinstance(cell.kind, Rows) and isinstance(cell.kind.item.kind, RecordKind) else None
 
 
 def _in_line(heads: tuple[Heading, ...], lines: Sequence[Line]) -> tuple[Line, ...]:
@@ -376,15 +414,17 @@ def _in_line(heads: tuple[Heading, ...], lines: Sequence[Line]) -> tuple[Line, .
     places = [max((_room(line.cells[n]) for line in lines), default=0) if head.figure else 0 for n, head in enumerate(heads)]
     if not any(places):
         return tuple(lines)
-    return tuple(replace(line, cells=_padded(line.cells, places)) for line in lines)
+    return tuple([line._replace(cells=_padded(line.cells, places)) for line in lines])
 
 
 def _padded(cells: tuple[Shown, ...], places: Sequence[int]) -> tuple[Shown, ...]:
     return tuple(
-        replace(cell, pad=("." if "." not in cell.text else "").ljust(room - _room(cell), "0"))
-        if cell.look == "figure" and room > _room(cell)
-        else cell
-        for cell, room in zip(cells, places, strict=True)
+        [
+            cell._replace(pad=("." if "." not in cell.text else "").ljust(room - _room(cell), "0"))
+            if room and cell.look == "figure" and room > _room(cell)
+            else cell
+            for cell, room in zip(cells, places, strict=True)
+        ]
     )
 
 
@@ -406,17 +446,17 @@ def _beside(table: Table) -> Table:
     if any(len(each.lines) > _MOST_BESIDE or each.inner or any(line.under for line in each.lines) for each in inner):
         return table
     heads = (*table.columns, *(replace(each, group=each.group or inner[0].caption) for each in columns))
-    every = _in_line(columns, [replace(line, cells=_bare(line.cells)) for each in inner for line in each.lines])
+    every = _in_line(columns, [line._replace(cells=_bare(line.cells)) for each in inner for line in each.lines])
     told = iter(every)
     lines = [
-        replace(line, under=(), beside=tuple(next(told).cells for _ in each.lines))
+        line._replace(under=(), beside=tuple(next(told).cells for _ in each.lines))
         for line, each in zip(table.lines, inner, strict=True)
     ]
     return replace(table, columns=heads, lines=tuple(lines), heads=heads_over(heads), inner=len(columns))
 
 
 def _bare(cells: tuple[Shown, ...]) -> tuple[Shown, ...]:
-    return tuple(replace(cell, pad="") if cell.pad else cell for cell in cells)
+    return tuple(cell._replace(pad="") if cell.pad else cell for cell in cells)
 
 
 _MOST_BESIDE: Final = 12

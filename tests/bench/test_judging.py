@@ -11,19 +11,19 @@ from bench import growth, hostile, importing, pages, reading
 
 
 def measured(figures: list[float]) -> tuple[Result, int]:
-    """What comes of these figures, measured in turn, and how many were asked for. The goal is at most 1.6, the aim 1.3."""
+    """What comes of these figures, measured in turn, and how many were asked for. The goal is at most 4.8, the aim 3.6."""
     left = iter(figures)
-    result = judged(Case("json S valid", "json.loads", lambda: next(left)))
+    result = judged(Case("json M valid", "json.loads", lambda: next(left)))
     return result, len(figures) - len(list(left))
 
 
 @pytest.mark.parametrize(
     ("figures", "verdict", "figure", "asked"),
     [
-        ([1.5, 9, 9], "met", 1.5, 1),
-        ([1.2, 9, 9], "met, and its aim", 1.2, 1),
-        ([1.7, 1.6, 9], "met", 1.6, 2),
-        ([1.9, 1.7, 1.8], "MISSED", 1.7, 3),
+        ([4.7, 9, 9], "met", 4.7, 1),
+        ([3.5, 9, 9], "met, and its aim", 3.5, 1),
+        ([4.9, 4.8, 9], "met", 4.8, 2),
+        ([5.9, 4.9, 5.8], "MISSED", 4.9, 3),
     ],
 )
 def test_a_goal_is_missed_when_it_is_missed_three_times(figures: list[float], verdict: str, figure: float, asked: int):
@@ -51,12 +51,9 @@ def test_every_goal_is_of_a_case_that_is_measured(benchmark: ModuleType):
 
 
 def test_the_first_goal_that_fits_is_the_one():
-    percent_signs = goal_of(Case("hostile form, percent signs", "a megabyte", lambda: 9.0))
-    wrong_cells = goal_of(Case("hostile form, cells wrong", "a megabyte", lambda: 9.0))
-    assert (percent_signs, wrong_cells) == (
-        Goal("hostile form, percent signs", "a megabyte", 10),
-        Goal("hostile *", "a megabyte", 60),
-    )
+    of_memory = goal_of(Case("hostile form, names unknown, memory", "a megabyte", lambda: 9.0))
+    of_time = goal_of(Case("hostile form, names unknown", "a megabyte", lambda: 9.0))
+    assert (of_memory, of_time) == (Goal("hostile *, memory", "a megabyte", 64), Goal("hostile *", "a megabyte", 60))
 
 
 def test_a_missed_goal_is_said_and_fails_the_build(capsys: pytest.CaptureFixture[str]):
@@ -68,3 +65,11 @@ def test_a_missed_goal_is_said_and_fails_the_build(capsys: pytest.CaptureFixture
         ["1", "of", "2", "goals", "met"],
         ["json", "S", "valid", "1.7", "×", "json.loads", "at", "most", "1.6", "MISSED"],
     ]
+
+
+def test_what_a_goal_has_come_to_holds_the_build_while_it_is_missed(capsys: pytest.CaptureFixture[str]):
+    goal = Goal("declare S", "dataclasses", 2.2, 1.6, meanwhile=3.0)
+    as_known, worse = (Result("declare S", "dataclasses", figure, "×", goal) for figure in (2.7, 3.1))
+    assert [concluded([as_known]), concluded([worse])] == [0, 1]
+    assert (as_known.verdict, worse.verdict) == ("MISSED, held to 3 meanwhile", "MISSED")
+    assert "MISSED, held to 3 meanwhile" in capsys.readouterr().out

@@ -446,8 +446,8 @@ _MATCHED: Final[dict[type, Callable[[str], object]]] = {
 
 
 def _is_lost(cell: Cell, came: object) -> bool:
-    """Whether `came`, which is no object, plainly does not read: enough to know where so many problems are named already that it
-    is only counted."""
+    """Whether `came`, which is no object, plainly does not read: enough to know where so many problems are named already that
+    it is only counted."""
     kind = type(cell.kind)
     if kind is RecordKind:
         return True

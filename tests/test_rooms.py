@@ -29,7 +29,7 @@ OUTSIDE = {
 }
 """What a room may import from outside the standard library; a room that is not named here may import what the extras bring."""
 
-ELSEWHERE = ["sqlalchemy", "alembic", "mcp", "uvicorn", "pydantic", "argon2", "hypothesis", "pytest"]
+ELSEWHERE = ["sqlalchemy", "alembic", "mcp", "uvicorn", "pydantic", "argon2", "joserfc", "httpx2", "hypothesis", "pytest"]
 """What `import meridian` leaves alone."""
 
 
@@ -122,6 +122,8 @@ def test_each_room_imports_only_the_libraries_it_may():
         ("sqlalchemy", "meridian.deployment"),
         ("alembic", "meridian.deployment.store"),
         ("argon2", "meridian.deployment.identity"),
+        ("joserfc", "meridian.deployment.oidc"),
+        ("httpx2", "meridian.deployment.oidc"),
         ("mcp", "meridian.deployment"),
         ("uvicorn", ("meridian.deployment", "meridian.cli")),
         ("hypothesis", "meridian.testing"),
@@ -170,3 +172,7 @@ def test_records_can_be_used_alone():
 
 def test_testing_needs_no_extra():
     assert [name for name in ELSEWHERE if name in loaded_by("import meridian.testing")] == []
+
+
+def test_what_asks_a_provider_is_loaded_only_where_there_is_one():
+    assert [name for name in loaded_by("import meridian.deployment.app") if name.startswith("joserfc")] == []

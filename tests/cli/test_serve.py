@@ -120,7 +120,7 @@ def test_a_setting_may_be_given_in_the_environment_and_the_command_line_comes_be
 
 
 def test_an_environment_that_does_not_read_is_said_in_a_sentence(meridian, monkeypatch):
-    monkeypatch.setenv("MERIDIAN_PORT", "eighty")
+    monkeypatch.setenv("MERIDIAN_OIDC_ISSUER", "login.example")
     command = meridian("serve", "front_desk")
     assert command.end(signal.SIGCONT) == 1
-    assert 'settings: port: "eighty" is no number' in command.log.read_text()
+    assert "settings: oidc_issuer: 'login.example' is no issuer; write https://login.example" in command.log.read_text()

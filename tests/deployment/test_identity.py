@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from meridian.deployment import access, identity
-from meridian.deployment.identity import Person
+from meridian.deployment import access, identity, provider_groups
+from meridian.deployment.identity import Person, Vouched
+from meridian.deployment.store.revision import read_revision
 from meridian.deployment.store.tables import links, people, sessions, sign_in_tries
 from meridian.errors import Problem, Refusal
 
@@ -236,3 +237,93 @@ def test_links_and_sessions_long_gone_are_swept_out(store, writer, now):
     identity.sign_in_by_link(store, identity.sign_in_link(store, "P-1", now=later), now=later)
     with store.read() as connection:
         assert [len(connection.execute(select(table)).all()) for table in (links, sessions)] == [1, 1]
+
+
+ISSUER = "https://login.example"
+
+
+def vouched(subject="24400320", display_name="Ada", groups=()):
+    return Vouched(ISSUER, subject, display_name, frozenset(groups))
+
+
+def test_whom_a_provider_vouches_for_is_one_person_however_often_they_come(store, now):
+    names = ("Ada", "Ada K.")
+    tokens = [identity.sign_in_by_provider(store, vouched(display_name=name), begun_at=now, now=now) for name in names]
+    sessions = [identity.read_session(store, token, now=now) for token in tokens]
+    assert len({session.person.subject for session in sessions}) == 1
+    assert {(session.person.display_name, session.person.signs_in_as, session.signed_in_by) for session in sessions} == {
+        ("Ada K.", "24400320 at https://login.example", "provider")
+    }
+
+
+def test_a_sign_in_that_changes_nothing_has_nobody_look_anew_at_who_may_ask_what(store, now):
+    access.add_group(store, "user", "Desk")
+    provider_groups.name(store, "desk", ISSUER, "traders")
+    revisions = []
+    for groups in (["traders"], ["traders"], ["traders"], []):
+        identity.sign_in_by_provider(store, vouched(groups=groups), begun_at=now, now=now)
+        with store.read() as connection:
+            revisions.append(read_revision(connection))
+    first, second, third, without = revisions
+    assert first == second == third < without
+
+
+def test_a_session_by_a_provider_counts_from_when_its_sign_in_was_begun(store, now):
+    begun = now - timedelta(minutes=5)
+    token = identity.sign_in_by_provider(store, vouched(), begun_at=begun, now=now)
+    session = identity.read_session(store, token, now=now)
+    assert (session.started_at, session.last_seen_at) == (begun, now)
+
+
+def test_one_who_comes_for_the_first_time_in_two_browsers_at_once_is_one_person(store, now):
+    tokens = []
+    come = lambda: tokens.append(identity.sign_in_by_provider(store, vouched(), begun_at=now, now=now))  # noqa: E731
+    threads = [threading.Thread(target=come) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({identity.read_session(store, token, now=now).person.subject for token in tokens}) == 1
+    assert (len(tokens), len(identity.every_person(store))) == (6, 1)
+
+
+def test_a_name_or_a_sub_like_a_local_person_s_makes_nobody_them(store, writer, now):
+    for subject in ("P-1", "writer@example.com"):
+        token = identity.sign_in_by_provider(store, vouched(subject, "Demo writer"), begun_at=now, now=now)
+        assert identity.read_session(store, token, now=now).person.subject != "P-1"
+    assert identity.sign_in(store, "writer@example.com", PASSWORD, now=now)
+
+
+def test_an_issuer_s_groups_give_nothing_to_who_comes_from_another(store, now):
+    access.add_group(store, "user", "Desk")
+    provider_groups.name(store, "desk", "https://another.example", "traders")
+    identity.sign_in_by_provider(store, vouched(groups=["traders", "desk", "Desk"]), begun_at=now, now=now)
+    assert [group.members for group in access.every_user_group(store) if group.id == "desk"] == [()]
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "words"),
+    [
+        ("desk", "", "a group's name has 1 to 200"),
+        ("desk", "x" * 201, "a group's name has 1 to 200"),
+        ("desk", "a\x00", "a group's name has 1 to 200"),
+        ("none", "traders", "There is no user group none"),
+        ("deployment-admins", "traders", "Deployment admins are named here"),
+    ],
+)
+def test_a_naming_that_does_not_do_is_refused(store, group, name, words):
+    access.add_group(store, "user", "Desk")
+    with pytest.raises(Refusal) as refusal:
+        provider_groups.name(store, group, ISSUER, name)
+    assert words in f"{refusal.value} {[problem.message for problem in refusal.value.fields]}"
+
+
+def test_a_group_that_is_removed_goes_with_what_was_named_for_it(store, now):
+    access.add_group(store, "user", "Desk")
+    provider_groups.name(store, "desk", ISSUER, "traders")
+    provider_groups.name(store, "desk", ISSUER, "traders")
+    assert provider_groups.named(store, "desk", ISSUER) == ("traders",)
+    identity.sign_in_by_provider(store, vouched(groups=["traders"]), begun_at=now, now=now)
+    assert list(provider_groups.given(store, "desk").values()) == ["traders"]
+    access.remove_group(store, "user", "desk")
+    assert (provider_groups.named(store, "desk", ISSUER), provider_groups.given(store, "desk")) == ((), {})

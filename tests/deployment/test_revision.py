@@ -15,11 +15,16 @@ from meridian.deployment.store.revision import read_revision
 from meridian.deployment.store.tables import METADATA
 
 SAYS_NOTHING_OF_IT = {
-    "account_sets", "accounts", "calls", "entries", "instances", "keys", "links", "revision", "sessions", "sign_in_tries",
+    "account_sets", "accounts", "calls", "entries", "instances", "keys", "links", "provider_groups",
+    "revision", "sessions", "sign_in_tries",
 }  # fmt: skip
 """Tables of which nothing is worked out that is kept: an account is reached by its group, a role by its plugin's pages."""
 
-NOT_COUNTED = {"people": {"password_hash", "added_at"}, "delegations": {"last_used_at", "last_refused_at"}}
+NOT_COUNTED = {
+    "people": {"password_hash", "added_at", "issuer", "issuer_subject"},
+    "user_group_members": {"given_by"},
+    "delegations": {"last_used_at", "last_refused_at"},
+}
 
 CALLER = Caller("P-1", "Somebody", "write")
 

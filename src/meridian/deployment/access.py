@@ -290,13 +290,16 @@ def remove_group(store: Store, kind: GroupKind, group: str) -> None:
 
 
 def join(store: Store, group: str, subject: str) -> None:
-    """Make the person a member of the user group. Raises Refusal for a group or a person there is not."""
+    """Make the person a member of the user group, whatever the provider comes to say of them. Raises Refusal for a group or a
+    person there is not."""
 
     def file(connection: Connection) -> None:
         _there(connection, "user", group)
         if connection.scalar(select(people.c.subject).where(people.c.subject == subject, people.c.left_at.is_(None))) is None:
             raise Refusal("There is nobody of that name.", [Problem("subject", f"nobody is {subject[:60]}")])
-        if connection.scalar(_membership(group, subject)) is None:
+        members = user_group_members.c
+        given = update(user_group_members).where(members.user_group == group, members.subject == subject).values(given_by=None)
+        if not connection.execute(given).rowcount:
             connection.execute(insert(user_group_members).values(user_group=group, subject=subject))
 
     store.rewrite(file)
@@ -487,12 +490,6 @@ def _leave(connection: Connection, group: str, subject: str) -> None:
             )
     connection.execute(
         delete(user_group_members).where(user_group_members.c.user_group == group, user_group_members.c.subject == subject)
-    )
-
-
-def _membership(group: str, subject: str) -> Any:
-    return select(user_group_members.c.subject).where(
-        user_group_members.c.user_group == group, user_group_members.c.subject == subject
     )
 
 

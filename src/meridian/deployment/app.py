@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -45,6 +45,9 @@ from meridian.pages.rendering import Surroundings
 from meridian.pages.serving import Served
 from meridian.plugins import Loaded
 from meridian.records import read_value
+
+if TYPE_CHECKING:
+    from meridian.deployment.oidc import Provider
 
 __all__ = ["Deployment", "utc_now"]
 
@@ -109,7 +112,9 @@ class Deployment:
         self._desk = Desk(self.store, dict(hosted), clock, settings)
         host(DASHBOARD, dashboard.pages, self._desk)
         self._drawing = Drawing()
-        self._signing_in = SigningIn(self.store, self._drawing, settings=settings, form_key=key, clock=clock)
+        self._signing_in = SigningIn(
+            self.store, self._drawing, settings=settings, form_key=key, clock=clock, provider=_provider(settings, key, clock)
+        )
         self.gateway = Gateway(
             self.store,
             kept_calls,
@@ -212,6 +217,15 @@ def _buttons(hosted: Hosted, holdings: Holdings) -> list[_Button]:
         if path is not None:
             found.append(_Button(word, f"/{hosted.name}/{BUTTON_OF[level]}{path}"))
     return found
+
+
+def _provider(settings: Settings, key: bytes, clock: Callable[[], datetime]) -> Provider | None:
+    """The provider that people sign in through, if the operator named one. What asks it is loaded only then."""
+    if not settings.oidc_issuer:
+        return None
+    from meridian.deployment.oidc import Provider
+
+    return Provider(settings, key=key, clock=clock)
 
 
 def _settings_of(loaded: Loaded, instance: Instance) -> object:

@@ -1,7 +1,8 @@
-"""Who a person is: local people, their passwords, one-time links, and sessions.
+"""Who a person is: local people, their passwords, one-time links, people from the firm's provider, and sessions.
 
-A sign-in name and a password, or a link's token, enter; a session's token leaves, and with it later the `Person`. Sessions
-and links are opaque and kept as fingerprints; passwords are kept by Argon2. What a person may do is `access`' matter.
+A sign-in name and a password, a link's token, or what a provider vouches for, enter; a session's token leaves, and with it
+later the `Person`. Sessions and links are opaque and kept as fingerprints; passwords are kept by Argon2. What a person may do
+is `access`' matter, and how a provider is asked `oidc`'s.
 
 Nothing here tells whether a name is anybody's: an unknown name takes the time of a known one, is answered in the same
 words, and is locked in the same way.
@@ -19,6 +20,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
+from meridian.deployment import provider_groups
 from meridian.deployment.fingerprints import fingerprint, new_id, new_token
 from meridian.deployment.store import Store
 from meridian.deployment.store.tables import links, people, sessions, sign_in_tries, user_group_members
@@ -33,6 +35,7 @@ __all__ = [
     "TRIES",
     "Person",
     "Session",
+    "Vouched",
     "add_person",
     "become_first_admin",
     "end_session",
@@ -45,6 +48,7 @@ __all__ = [
     "set_password",
     "sign_in",
     "sign_in_by_link",
+    "sign_in_by_provider",
     "sign_in_link",
 ]
 
@@ -65,6 +69,8 @@ _LONGEST_NAME: Final = 200
 _TRIES_KEPT: Final = timedelta(hours=1)
 _SEEN_ANEW_AFTER: Final = timedelta(minutes=1)
 _WRONG: Final = "That name and password do not go together."
+_LET_GO: Final = "You were let go from this deployment, and sign in no more."
+_OF_A_PROVIDER: Final = "You sign in through a provider, which looks after your password; there is none here."
 _SPENT: Final = "This link was used already, or has lapsed. Ask for another."
 
 _HASHER: Final = PasswordHasher()
@@ -74,21 +80,49 @@ _HASHING: Final = threading.BoundedSemaphore(2)
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who may sign in. `subject` stays for as long as there are records of them; the names may change."""
+    """Somebody who may sign in. `subject` stays for as long as there are records of them; the names may change.
+
+    `issuer` is of the provider that they sign in through; empty for a local person. The `sign_in_name` is then what that
+    calls them, and not for typing.
+    """
 
     subject: str
     sign_in_name: str
     display_name: str
+    issuer: str = ""
+
+    @property
+    def signs_in_as(self) -> str:
+        """By what they sign in, in words.
+
+        >>> Person("P-1", "24400320", "Ada", "https://login.example").signs_in_as
+        '24400320 at https://login.example'
+        """
+        return f"{self.sign_in_name} at {self.issuer}" if self.issuer else self.sign_in_name
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """What a provider says of somebody who signed in there, as far as it is believed. `issuer` and `subject` together are who
+    they are; by the name they are shown and by nothing else are they known."""
+
+    issuer: str
+    subject: str
+    display_name: str
+    groups: frozenset[str]
+
+
+SignedInBy = Literal["password", "link", "provider"]
 
 
 @dataclass(frozen=True)
 class Session:
-    """A person who is signed in, since when, and by what."""
+    """A person who is signed in, since when, and by what. They proved who they are at `started_at` or later."""
 
     person: Person
     started_at: datetime
     last_seen_at: datetime
-    signed_in_by: Literal["password", "link"]
+    signed_in_by: SignedInBy
 
 
 def add_person(
@@ -128,9 +162,12 @@ def every_person(store: Store) -> tuple[Person, ...]:
 
 def set_password(store: Store, subject: str, password: str) -> None:
     """Give the person this password, and end their sessions, the one that asks included, and the links that wait for them.
-    Raises Refusal for one that is too short or too long."""
+    Raises Refusal for one that is too short or too long, and for somebody who signs in through a provider: whoever leaves
+    there is to be let in here no more."""
     hashed = _hash(password)
     with store.write() as connection:
+        if connection.scalar(select(people.c.issuer).where(people.c.subject == subject)):
+            raise Refusal(_OF_A_PROVIDER, reason="provider")
         connection.execute(update(people).where(people.c.subject == subject).values(password_hash=hashed))
         _shut_out(connection, subject)
 
@@ -177,6 +214,31 @@ def sign_in_by_link(store: Store, token: str, *, now: datetime) -> str:
         if subject is None or gone is not None:
             raise Refusal(_SPENT, reason="spent")
         return _start_session(connection, subject, "link", now)
+
+
+def sign_in_by_provider(store: Store, vouched: Vouched, *, begun_at: datetime, now: datetime) -> str:
+    """The token of a new session for whom a provider vouches, begun when they set out for it.
+
+    At their first sign-in they become a person, who holds nothing but what groups named for the provider's give; at each,
+    their name and those groups are as the provider says. Raises Refusal, reason `let_go`, for somebody who was let go here.
+    """
+
+    def file(connection: Connection) -> str:
+        known = connection.execute(
+            select(people).where(people.c.issuer == vouched.issuer, people.c.issuer_subject == vouched.subject)
+        ).one_or_none()
+        if known is None:
+            subject = _add_vouched(connection, vouched, now)
+        elif known.left_at is not None:
+            raise Refusal(_LET_GO, reason="let_go")
+        else:
+            subject = known.subject
+            named = people.c.subject == subject, people.c.display_name != vouched.display_name
+            connection.execute(update(people).where(*named).values(display_name=vouched.display_name))
+        provider_groups.follow(connection, subject, vouched.issuer, vouched.groups)
+        return _start_session(connection, subject, "provider", now, begun_at=begun_at)
+
+    return store.rewrite(file)
 
 
 def link_stands(store: Store, token: str, purpose: Literal["sign-in", "first-admin"], *, now: datetime) -> bool:
@@ -301,12 +363,27 @@ def _add(connection: Connection, made: Person, hashed: str | None, now: datetime
     )
 
 
+def _add_vouched(connection: Connection, vouched: Vouched, now: datetime) -> str:
+    subject = new_id("P")
+    connection.execute(
+        insert(people).values(
+            subject=subject,
+            sign_in_name=f"provider/{subject}",
+            display_name=vouched.display_name,
+            added_at=now,
+            issuer=vouched.issuer,
+            issuer_subject=vouched.subject,
+        )
+    )
+    return subject
+
+
 def _normal(sign_in_name: str) -> str:
     return unicodedata.normalize("NFKC", sign_in_name).strip().casefold()
 
 
 def _person(row: Row[Any]) -> Person:
-    return Person(row.subject, row.sign_in_name, row.display_name)
+    return Person(row.subject, row.issuer_subject or row.sign_in_name, row.display_name, row.issuer or "")
 
 
 def _hash(password: str) -> str:
@@ -348,12 +425,14 @@ def _count_try(connection: Connection, tried: str, now: datetime, lockout: timed
     return None
 
 
-def _start_session(connection: Connection, subject: str, by: Literal["password", "link"], now: datetime) -> str:
+def _start_session(
+    connection: Connection, subject: str, by: SignedInBy, now: datetime, *, begun_at: datetime | None = None
+) -> str:
     connection.execute(delete(sessions).where(sessions.c.started_at < now - timedelta(days=8)))
     token = new_token()
     connection.execute(
         insert(sessions).values(
-            fingerprint=fingerprint(token), subject=subject, signed_in_by=by, started_at=now, last_seen_at=now
+            fingerprint=fingerprint(token), subject=subject, signed_in_by=by, started_at=begun_at or now, last_seen_at=now
         )
     )
     return token

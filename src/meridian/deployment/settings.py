@@ -39,6 +39,21 @@ class Settings:
     lockout_minutes: int = field(
         default=15, description="How long a sign-in name stays locked after five wrong passwords.", min=1, max=1440
     )
+    oidc_issuer: str = field(
+        default="",
+        description="The issuer of the firm's OpenID Connect provider, https://…, as it spells it; left empty, there is none.",
+    )
+    oidc_client_id: str = field(default="", description="What the provider calls this deployment.")
+    oidc_client_secret: str = field(
+        default="", description="The secret it was given there; left empty for a public client.", secret=True
+    )
+    oidc_name: str = field(
+        default="the firm's account", description="What people sign in with there, as the button says it.", max_length=60
+    )
+    oidc_scope: str = field(default="openid profile", description="What the provider is asked for; openid is part of it.")
+    oidc_groups_claim: str = field(
+        default="groups", description="The ID token's claim that lists a person's groups.", min_length=1
+    )
     sign_in_link_hours: int = field(default=24, description="How long a one-time link may wait to be used.", min=1, max=168)
     call_seconds: int = field(default=60, description="How long a call to a plugin may take.", min=1, max=3600)
     max_body_bytes: int = field(

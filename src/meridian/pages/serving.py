@@ -14,7 +14,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import unquote, urlencode
@@ -24,21 +23,18 @@ from starlette.datastructures import Headers, ImmutableMultiDict, QueryParams, U
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from meridian.callers import Caller
 from meridian.errors import Problem, Refusal, Unread
-from meridian.pages import answering, assertion
+from meridian.pages import answering, assertion, redrawing
 from meridian.pages.answering import Answer, Made, Page
-from meridian.pages.asking import Redraw, Request
+from meridian.pages.asked import NOWHERE, Asked
+from meridian.pages.asking import Request
 from meridian.pages.assertion import Claims, NotAsserted
 from meridian.pages.bodies import BadBody, Body, Limits, read_body
 from meridian.pages.declaring import Declaration, Pages
-from meridian.pages.editing import edit_rows
-from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool, serves
+from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool
 from meridian.pages.refusing import tell
 from meridian.pages.rendering import Kit, Surroundings
-from meridian.pages.showing import humanised
-from meridian.pages.typed import Pairs
-from meridian.records import Reading, as_sent, parse_path, read_form, read_json, read_query, write_json
+from meridian.records import Reading, parse_path, read_form, read_json, read_query, write_json
 
 __all__ = ["Served"]
 
@@ -46,48 +42,7 @@ log = logging.getLogger("meridian.pages")
 
 FAILED: Final = "The plugin failed, and nobody can say here whether anything was changed. It was written to the log."
 _THREADS: Final = 40
-NO_PAGE: Final = "The form stands on no page here, so that no row can be added or removed. Go back, and send it whole."
 NOT_YET: Final = "This deployment keeps no prepared changes. Nothing was changed; send the form by its own button."
-
-
-@dataclass
-class _Asked:
-    """One request on its way through: what was let in, and what its answer needs to know."""
-
-    claims: Claims
-    headers: Headers
-    root_path: str
-    path: str
-    method: str
-    query: str
-    declaration: Declaration
-    body: Body
-    reading: Reading[Any] | None = None
-    led_here: Mapping[Any, str] | None = None
-    """What came of the act that led the browser to this page."""
-
-    @property
-    def caller(self) -> Caller:
-        """The caller, as this route meets them."""
-        return self.claims.caller.on(self.declaration.roles)
-
-    @property
-    def declared(self) -> Declaration | None:
-        """What is asked; None where nothing declared was found for it."""
-        return None if self.declaration is _NOWHERE else self.declaration
-
-    @property
-    def by_tool(self) -> bool:
-        """Whether an agent's call of a tool is being answered."""
-        return self.claims.caller.tool_name is not None
-
-    @property
-    def wants_json(self) -> bool:
-        """Whether the answer is JSON: to a tool call, a JSON body, or whoever accepts JSON and no HTML."""
-        if self.by_tool or self.body.kind == "json":
-            return True
-        accept = self.headers.get("accept", "")
-        return "application/json" in accept and "text/html" not in accept
 
 
 class Served:
@@ -153,8 +108,8 @@ class Served:
             claims = await self._claims(scope, headers)
         except (NotAsserted, assertion.AccountsWanted) as no:
             return Response(f"{no}.\n", HTTPStatus.UNAUTHORIZED, media_type="text/plain")
-        asked = _Asked(
-            claims, headers, scope.get("root_path", ""), claims.path, scope["method"], claims.query, _NOWHERE, Body("none", "")
+        asked = Asked(
+            claims, headers, scope.get("root_path", ""), claims.path, scope["method"], claims.query, NOWHERE, Body("none", "")
         )
         self._hear_note(asked)
         try:
@@ -207,7 +162,7 @@ class Served:
             raise NotAsserted("A set of accounts is not the one that was signed for")
         return cast("Mapping[str, frozenset[str]]", sets)
 
-    def _declaration(self, asked: _Asked) -> Declaration:
+    def _declaration(self, asked: Asked) -> Declaration:
         at = self._at.get(asked.path)
         if at is None:
             near = difflib.get_close_matches(asked.path, self._at, 1)
@@ -230,7 +185,7 @@ class Served:
 
     # what is asked
 
-    async def _let_in(self, asked: _Asked) -> Response:
+    async def _let_in(self, asked: Asked) -> Response:
         declaration, body = asked.declaration, asked.body
         if asked.by_tool:
             if body.kind == "form":
@@ -238,43 +193,28 @@ class Served:
         elif asked.method not in ("GET", "HEAD"):
             token = asked.headers.get(FORM_TOKEN_HEADER) or body.value("csrf")
             guard_form(asked.claims, asked.headers, token, self._key)
-            edited = await self._edited(asked)
+            edited = await redrawing.edited(self, asked)
             if edited is not None:
                 return edited
+            if body.kind == "form" and any(name == "prepare" for name, _ in body.pairs):
+                return await self._redraw(asked, (), Refusal(NOT_YET, reason="not_prepared"))
         if body.kind == "other":
             raise BadBody(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, body.detail)
         asked.reading = self._read(asked)
         if asked.by_tool and asked.reading is not None and asked.reading.problems:
             return self._not_read(asked, asked.reading.problems)
-        request = self._request(asked)
+        request = self.request(asked)
         try:
-            return self._answer(asked, await self._run(declaration, request))
+            return self._answer(asked, await self.run(declaration, request))
         except Unread as unread:
-            return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, unread.problems)
+            return await self._redraw(asked, unread.problems)
         except Refusal as refusal:
-            return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, refusal.fields, refusal)
+            return await self._redraw(asked, refusal.fields, refusal)
         except Exception:
             log.exception("%s: %s failed", self.instance, declaration)
             return self._refuse(asked, HTTPStatus.INTERNAL_SERVER_ERROR, "failed", FAILED)
 
-    async def _edited(self, asked: _Asked) -> Response | None:
-        """The form again, where a button of the kit's own was pressed: a row added or removed, everything typed kept."""
-        body, shape = asked.body, asked.declaration.shape
-        if body.kind != "form":
-            return None
-        add, remove = body.value("meridian.add"), body.value("meridian.remove")
-        if shape is not None and (add or remove):
-            pairs = edit_rows(shape, body.pairs, add=add or None, remove=remove or None)
-            redraw = _again(asked, pairs, focus=add or remove)
-            return await self._page_again(asked, redraw, HTTPStatus.OK, None) or self._words(
-                asked, HTTPStatus.UNPROCESSABLE_ENTITY, "no_page", NO_PAGE
-            )
-        if any(name == "prepare" for name, _ in body.pairs):
-            refusal = Refusal(NOT_YET, reason="not_prepared")
-            return await self._redraw(asked, HTTPStatus.UNPROCESSABLE_ENTITY, (), refusal)
-        return None
-
-    def _read(self, asked: _Asked) -> Reading[Any] | None:
+    def _read(self, asked: Asked) -> Reading[Any] | None:
         shape, body = asked.declaration.shape, asked.body
         if shape is None:
             return None
@@ -291,7 +231,7 @@ class Served:
         paths = {each.path for each in blamed}
         return Reading(reading.record, (*blamed, *(each for each in reading.problems if each.path not in paths)))
 
-    def _request(self, asked: _Asked) -> Request[Any]:
+    def request(self, asked: Asked) -> Request[Any]:
         query = QueryParams(asked.query) if asked.query else _NO_QUERY
         return Request(
             method=asked.method,
@@ -317,7 +257,7 @@ class Served:
 
         return link
 
-    def _run(self, declaration: Declaration, request: Request[Any]) -> Awaitable[object]:
+    def run(self, declaration: Declaration, request: Request[Any]) -> Awaitable[object]:
         """What the view gives back; one that is not `async` runs in a thread."""
         return (
             cast("Awaitable[object]", declaration.view(request))
@@ -333,7 +273,7 @@ class Served:
 
     # what came of it
 
-    def _answer(self, asked: _Asked, given: object) -> Response:
+    def _answer(self, asked: Asked, given: object) -> Response:
         declaration = asked.declaration
         if isinstance(given, Answer):
             _check_data(declaration, given)
@@ -346,7 +286,7 @@ class Served:
                 template = given.template or "meridian/answered.html"
                 context = {"data": given.data, "outcome": None if declaration.reads else came, **given.context}
                 outcome = json.loads(answering.write_answer(given, reads=declaration.reads))
-                response = self._html(asked, template, context, status_code=given.status_code, ld_json=outcome)
+                response = self.html(asked, template, context, status_code=given.status_code, ld_json=outcome)
             self._vouch(asked, response, came)
             return _carry(given, response)
         if asked.by_tool:
@@ -357,7 +297,7 @@ class Served:
             detail = f"The plugin answered with {what} and no typed data, which is not passed on."
             return self._refuse(asked, HTTPStatus.INTERNAL_SERVER_ERROR, "untyped", detail)
         if isinstance(given, Page):
-            return _carry(given, self._html(asked, given.template, given.context, status_code=given.status_code))
+            return _carry(given, self.html(asked, given.template, given.context, status_code=given.status_code))
         if isinstance(given, Response):
             return given
         raise TypeError(
@@ -365,7 +305,7 @@ class Served:
             "pages.render(template) or a Response"
         )
 
-    def _way_on(self, asked: _Asked, location: str, came: Made) -> str:
+    def _way_on(self, asked: Asked, location: str, came: Made) -> str:
         """Where a browser is sent on to. The page there says of itself that it read and changed nothing, so a form that is a
         browser's agent's tool leaves a note with it, which says what came of the act."""
         address = self._link(asked.root_path)(location)
@@ -376,7 +316,7 @@ class Served:
         said = assertion.note(self._key, caller.subject, caller.level, path, outcome=came, tool=tool, now=self._clock())
         return f"{address}{'&' if '?' in address else '?'}{urlencode({assertion.NOTE: said})}"
 
-    def _hear_note(self, asked: _Asked) -> None:
+    def _hear_note(self, asked: Asked) -> None:
         """Take the note of an act out of the query, which is then the page's own again."""
         own, found, said = asked.query.rpartition(f"{assertion.NOTE}=")
         if not found or (own and not own.endswith("&")):
@@ -386,96 +326,24 @@ class Served:
         caller = asked.claims.caller
         asked.led_here = assertion.read_note(unquote(said), self._key, caller.subject, caller.level, path, now=self._clock())
 
-    def _not_read(self, asked: _Asked, problems: Sequence[Problem]) -> Response:
+    def _not_read(self, asked: Asked, problems: Sequence[Problem]) -> Response:
         detail = "1 argument did not read." if len(problems) == 1 else f"{len(problems)} arguments did not read."
         said = " ".join(f"{problem}." if not str(problem).endswith(".") else str(problem) for problem in problems[:20])
         return _json(answering.refused("not_read", f"{detail} {said}", problems), HTTPStatus.UNPROCESSABLE_ENTITY)
 
-    async def _redraw(
-        self, asked: _Asked, status_code: int, problems: Sequence[Problem], refusal: Refusal | None = None
-    ) -> Response:
-        """The form that was sent, drawn again where it stands; JSON for whoever wants it; words where it stands nowhere."""
-        if asked.wants_json:
-            if refusal is None:
-                return self._not_read(asked, problems)
-            return _json(answering.refusal_of(refusal), status_code)
-        detail = refusal.detail if refusal else ""
-        reason = refusal.reason if refusal else "not_read"
-        outcome = answering.refused(reason, detail or "Something did not read.", problems)
-        if asked.method in ("GET", "HEAD"):
-            response = self._ask(asked, status_code, problems, refusal, outcome)
-        else:
-            if refusal is not None and asked.reading is not None and not asked.reading.problems and asked.declaration.shape:
-                problems = as_sent(asked.declaration.shape, asked.body.pairs, problems)
-            redraw = _again(asked, asked.body.pairs, problems, detail)
-            response = await self._page_again(asked, redraw, status_code, outcome) or self._words(
-                asked, status_code, reason, outcome["detail"], problems
-            )
-        self._vouch(asked, response, "refused", reason)
+    async def _redraw(self, asked: Asked, problems: Sequence[Problem], refusal: Refusal | None = None) -> Response:
+        """What did not read, or was refused: JSON for whoever wants it, else the form drawn again."""
+        if asked.wants_json and refusal is None:
+            return self._not_read(asked, problems)
+        if asked.wants_json and refusal is not None:
+            return _json(answering.refusal_of(refusal), HTTPStatus.UNPROCESSABLE_ENTITY)
+        response = await redrawing.redraw(self, asked, HTTPStatus.UNPROCESSABLE_ENTITY, problems, refusal)
+        self._vouch(asked, response, "refused", refusal.reason if refusal else "not_read")
         return response
 
-    def _ask(
-        self, asked: _Asked, status_code: int, problems: Sequence[Problem], refusal: Refusal | None, outcome: Mapping[str, Any]
-    ) -> Response:
-        """The page that asks for what a page needs: a query that lacks it, or did not read, as a form."""
-        if refusal is not None or asked.declaration.shape is None:
-            return self._words(asked, status_code, str(outcome["reason"]), str(outcome["detail"]), problems)
-        request = self._request(asked)
-        if problems:
-            request.redraw = Redraw(asked.path, request.pairs, tuple(problems))
-        return self._html(
-            asked,
-            "meridian/ask.html",
-            {"asked": asked.path, "by": "GET", "files": ()},
-            status_code=status_code if problems else HTTPStatus.OK,
-            request=request,
-            ld_json=outcome if problems else None,
-            error=bool(problems),
-        )
-
-    async def _page_again(
-        self, asked: _Asked, redraw: Redraw, status_code: int, outcome: Mapping[str, Any] | None
-    ) -> Response | None:
-        """The page a form stands on, as by GET, with the form as it was sent; the form alone where that page cannot draw it, so
-        that nothing typed is lost; None where there is no such page."""
-        page = self.pages.page_of(asked.declaration)
-        if page is None or not serves(page, asked.claims.caller):
-            return None
-        path, _, query = asked.body.value("meridian.page").partition("?")
-        again = replace(
-            asked,
-            declaration=page,
-            path=page.path,
-            method="GET",
-            query=query if path == page.path else "",
-            body=Body("none", ""),
-        )
-        again.reading = None if page.shape is None else read_query(page.shape, again.query.encode("utf-8", "replace"))
-        request = self._request(again)
-        request.redraw = redraw
-
-        def draw(template: str, context: Mapping[str, Any]) -> Response:
-            error = outcome is not None
-            return self._html(again, template, context, status_code=status_code, request=request, ld_json=outcome, error=error)
-
-        try:
-            given = await self._run(page, request)
-            if isinstance(given, Page | Answer) and given.template:
-                context = given.context if isinstance(given, Page) else {"data": given.data, **given.context}
-                response = draw(given.template, context)
-                if redraw.drawn or redraw.asked:
-                    return response
-        except (Refusal, Unread):
-            pass
-        except Exception:
-            log.exception("%s: %s failed, and so the form sent to %s stands alone", self.instance, page, asked.declaration)
-        again.declaration = asked.declaration
-        files = [(name, humanised(name)) for name in redraw.files]
-        return draw("meridian/ask.html", {"asked": asked.path, "by": asked.method, "files": files})
-
-    def _html(
+    def html(
         self,
-        asked: _Asked,
+        asked: Asked,
         template: str,
         context: Mapping[str, Any],
         *,
@@ -489,11 +357,11 @@ class Served:
         if asked.led_here is not None:
             ld_json = {**asked.led_here, **({} if ld_json is None else {"page": ld_json})}
         html = self.kit.draw(
-            template, request or self._request(asked), asked.declared, token, context, ld_json=ld_json, error=error
+            template, request or self.request(asked), asked.declared, token, context, ld_json=ld_json, error=error
         )
         return Response(html.encode("utf-8", "replace"), status_code, media_type="text/html")
 
-    def _words(self, asked: _Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()) -> Response:
+    def words(self, asked: Asked, status_code: int, reason: str, detail: str, problems: Sequence[Problem] = ()) -> Response:
         told = tell(
             self.pages,
             asked.declared,
@@ -507,15 +375,15 @@ class Served:
         )
         context = {"told": told, "status_code": status_code, "reason": reason}
         ld_json = answering.refused(reason, detail, problems)
-        return self._html(asked, "meridian/refusal.html", context, status_code=status_code, ld_json=ld_json, error=True)
+        return self.html(asked, "meridian/refusal.html", context, status_code=status_code, ld_json=ld_json, error=True)
 
-    def _refuse(self, asked: _Asked, status_code: int, reason: str, detail: str) -> Response:
+    def _refuse(self, asked: Asked, status_code: int, reason: str, detail: str) -> Response:
         """A no that needs no view: JSON for whoever wants it, words on a page for a browser."""
         if asked.wants_json:
             return _json(answering.refused(reason, detail), status_code)
-        return self._words(asked, status_code, reason, detail)
+        return self.words(asked, status_code, reason, detail)
 
-    def _vouch(self, asked: _Asked, response: Response, outcome: Any, reason: str | None = None) -> None:
+    def _vouch(self, asked: Asked, response: Response, outcome: Any, reason: str | None = None) -> None:
         """Sign behind the HTML what came of it, and of which record, for the gateway."""
         record = asked.reading.record if asked.reading is not None else None
         digest = None if record is None else assertion.digest(write_json(record))
@@ -533,9 +401,6 @@ class _Nothing(Exception):
         super().__init__(detail)
 
 
-_NOWHERE: Final = Declaration("route", "")
-
-
 def _check_data(declaration: Declaration, answer: Answer) -> None:
     wanted = declaration.answers
     if wanted is not None and not isinstance(answer.data, wanted.record):
@@ -550,13 +415,7 @@ def _kind_of(value: object) -> str:
     return f"an {kind}" if kind[0] in "AEIOaeio" else f"a {kind}"
 
 
-def _again(asked: _Asked, pairs: Pairs, problems: Sequence[Problem] = (), detail: str = "", focus: str = "") -> Redraw:
-    """What a form is drawn again from."""
-    files = {name: upload.filename or "the file" for name, upload in asked.body.files}
-    return Redraw(asked.path, pairs, tuple(problems), detail, focus, files)
-
-
-def _misplaced(asked: _Asked) -> list[Problem]:
+def _misplaced(asked: Asked) -> list[Problem]:
     """A file sent under the name of one of the record's fields."""
     shape = asked.declaration.shape
     found: list[Problem] = []

@@ -164,6 +164,48 @@ def test_a_browsers_agent_is_told_the_refusal(desk: Desk):
     assert '"outcome":"refused","reason":"refused","detail":"Give a better reason."' in answered.text
 
 
+def refusing(*fields: tuple[str, str]) -> PageClient:
+    pages = meridian.Pages("Desk", templates="templates")
+    pages.page("/opening", levels="write", title="Opening")(lambda request: pages.render("opening.html", start=None))
+    pages.route("/opening/confirm", levels="write", methods=["POST"], params=Opening, name="confirm", title="Confirm it")(
+        lambda request: pages.refuse("No.", *fields)
+    )
+    return PageClient(pages, None)
+
+
+TYPED = {"account": "A-1", "lots[0].quantity": "2"}
+
+
+@pytest.mark.parametrize(
+    ("path", "shown", "near"),
+    [
+        ("acount", "too dear", "; did you mean account?"),
+        ("lots[0].costs", "<strong>Row 1</strong>: too dear", "; did you mean lots[].cost?"),
+        ("lots[0.cost", "<strong>Lots</strong>: too dear", "; did you mean lots[].cost?"),
+    ],
+)
+def test_a_refusal_at_a_path_the_record_lacks_is_a_sentence_to_the_person_and_a_warning_to_the_author(
+    path: str, shown: str, near: str, caplog: pytest.LogCaptureFixture
+):
+    client = refusing((path, "too dear"))
+    answered = client.post("/opening/confirm", "write", TYPED)
+    assert (answered.status, f"{path}<" in answered.text) == (422, False)
+    assert re.search(rf"<li>(<a [^>]*>)?{re.escape(shown)}", answered.text)
+    assert f"POST /opening/confirm refused {path!r}, which Opening lacks{near}" in caplog.text
+
+
+def test_a_refusal_at_a_path_the_record_lacks_keeps_its_path_for_an_agent(caplog: pytest.LogCaptureFixture):
+    answered = refusing(("acount", "too dear")).call_tool("confirm", {"account": "A-1"})
+    assert [dict(each) for each in answered.fields] == [{"path": "acount", "message": "too dear"}]
+    assert "refused 'acount', which Opening lacks; did you mean account?" in caplog.text
+
+
+def test_a_refusal_may_blame_the_input_of_a_file_that_was_not_chosen(caplog: pytest.LogCaptureFixture):
+    [form] = refusing(("statement", "choose one")).forms("/opening", "write")
+    answered = form.fill(TYPED).submit()
+    assert (problems(answered), caplog.text) == ({"statement": "choose one"}, "")
+
+
 # ── Rows, by plain submits ─────────────────────────────────────────────────
 
 

@@ -24,11 +24,12 @@ from meridian.pages.bodies import Body
 from meridian.pages.declaring import Declaration, Pages
 from meridian.pages.editing import edit_rows
 from meridian.pages.guarding import serves
+from meridian.pages.places import has_cell
 from meridian.pages.showing import humanised
 from meridian.pages.typed import Pairs
 from meridian.records import as_sent, read_query
 
-__all__ = ["Serving", "edited", "redraw"]
+__all__ = ["Serving", "edited", "is_drawn", "redraw"]
 
 log = logging.getLogger("meridian.pages")
 
@@ -86,10 +87,29 @@ async def redraw(
         return _ask(served, asked, status_code, problems, refusal, outcome)
     if refusal is not None and asked.reading is not None and not asked.reading.problems and asked.declaration.shape:
         problems = as_sent(asked.declaration.shape, asked.body.pairs, problems)
+    if refusal is not None:
+        problems = [_placed(asked, each) for each in problems]
     again = _again(asked, asked.body.pairs, problems, detail)
     return await _page_again(served, asked, again, status_code, outcome) or served.words(
         asked, status_code, reason, outcome["detail"], problems
     )
+
+
+def is_drawn(asked: Asked, path: str) -> bool:
+    """Whether a form may show a problem at `path`: it is the whole, a cell of the record or an input that was sent, or may be
+    the input for a file, which is not sent where none was chosen."""
+    shape, body = asked.declaration.shape, asked.body
+    if not path or shape is None or has_cell(shape, path) or any(path == name for name, _ in body.pairs):
+        return True
+    return path.isidentifier() and asked.headers.get("content-type", "").startswith("multipart/form-data")
+
+
+def _placed(asked: Asked, problem: Problem) -> Problem:
+    """A problem at a cell that the record lacks, at the nearest around it, where a person reads its sentence."""
+    path = problem.path
+    while not is_drawn(asked, path):
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    return problem if path == problem.path else replace(problem, path=path)
 
 
 def _ask(

@@ -30,11 +30,11 @@ from meridian.pages.asked import NOWHERE, Asked
 from meridian.pages.asking import Request
 from meridian.pages.assertion import Claims, NotAsserted
 from meridian.pages.bodies import BadBody, Body, Limits, read_body
-from meridian.pages.declaring import Declaration, Pages
+from meridian.pages.declaring import Declaration, Pages, near
 from meridian.pages.guarding import FORM_TOKEN_HEADER, NotServed, guard_caller, guard_form, guard_tool
 from meridian.pages.refusing import tell
 from meridian.pages.rendering import Kit, Surroundings
-from meridian.records import Reading, parse_path, read_form, read_json, read_query, write_json
+from meridian.records import Reading, parse_path, paths, read_form, read_json, read_query, write_json
 
 __all__ = ["Served"]
 
@@ -209,6 +209,7 @@ class Served:
         except Unread as unread:
             return await self._redraw(asked, unread.problems)
         except Refusal as refusal:
+            self._tell_misplaced(asked, refusal)
             return await self._redraw(asked, refusal.fields, refusal)
         except Exception:
             log.exception("%s: %s failed", self.instance, declaration)
@@ -330,6 +331,16 @@ class Served:
         detail = "1 argument did not read." if len(problems) == 1 else f"{len(problems)} arguments did not read."
         said = " ".join(f"{problem}." if not str(problem).endswith(".") else str(problem) for problem in problems[:20])
         return _json(answering.refused("not_read", f"{detail} {said}", problems), HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    def _tell_misplaced(self, asked: Asked, refusal: Refusal) -> None:
+        """Tell the author of a refusal that blames a cell which the record lacks: no form can show it there."""
+        shape = asked.declaration.shape
+        for each in refusal.fields:
+            if shape is not None and not redrawing.is_drawn(asked, each.path):
+                like = near(each.path, paths(shape))
+                log.warning(
+                    "%s: %s refused %r, which %s lacks%s", self.instance, asked.declaration, each.path, shape.name, like
+                )
 
     async def _redraw(self, asked: Asked, problems: Sequence[Problem], refusal: Refusal | None = None) -> Response:
         """What did not read, or was refused: JSON for whoever wants it, else the form drawn again."""

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -363,6 +364,46 @@ def test_what_was_typed_in_an_odd_form_comes_back_whole(how: dict[str, str], whe
 def test_a_form_that_its_page_does_not_draw_stands_alone(page: str):
     answered = odd_page(page).post("/odd/send", "write", ODD)
     assert (answered.status, answered.shows("Send it"), sorted(kept(answered))) == (422, True, sorted(ODD))
+
+
+WORDED = """{% extends "meridian/base.html" %}{% block main %}
+{{ form("/opening/confirm", labels={"reason": "Why & what for", "lots[].cost": "Paid"},
+        choices={"reason": ["no", ("b", "<Because>")]}) }}
+{% endblock %}"""
+
+
+@pytest.fixture
+def worded(tmp_path: Path) -> PageClient:
+    """A page that gives its form words, and fails when it is to draw it again."""
+    (tmp_path / "worded.html").write_text(WORDED)
+    pages = meridian.Pages("Desk", templates=tmp_path)
+
+    @pages.page("/opening", levels="write", title="Opening")
+    def opening(request: meridian.Request) -> meridian.Response:
+        assert request.redraw is None
+        return pages.render("worded.html")
+
+    pages.route("/opening/confirm", levels="write", methods=["POST"], params=Opening, name="confirm", title="Confirm it")(
+        lambda request: pages.refuse("No.")
+    )
+    return PageClient(pages, None)
+
+
+def test_a_form_that_stands_alone_keeps_the_labels_and_choices_of_its_page(worded: PageClient):
+    [form] = worded.forms("/opening", "write")
+    for _ in range(2):  # it carries them on
+        answered = form.fill({"reason": "b", "lots[0].quantity": "many"}).submit()
+        [form] = answered.forms
+        assert (answered.status, form["reason"], form["lots[0].quantity"]) == (422, "b", "many")
+        assert "Why &amp; what for" in answered.text
+        assert '<th scope="col" class="text figure short">Paid' in answered.text
+        assert re.search(r'value="b" checked[^>]*><span>&lt;Because&gt;<', answered.text)
+
+
+@pytest.mark.parametrize("words", ["", "{", "[1]", '{"labels":{"reason":1}}', '{"labels":{"gone":"Gone"},"choices":{"[":[]}}'])
+def test_words_that_came_along_and_do_not_read_or_are_of_another_record_are_left(worded: PageClient, words: str):
+    answered = worded.post("/opening/confirm", "write", {**WRONG, "meridian.words": words})
+    assert (answered.status, answered.forms[0]["lots[0].quantity"], "Gone</" in answered.text) == (422, "many", False)
 
 
 def test_a_secret_and_a_file_must_be_given_again_and_the_page_says_so():

@@ -66,7 +66,7 @@ from meridian.records import (
 )
 from meridian.records import Mapping as Entries
 
-__all__ = ["draw_form"]
+__all__ = ["draw_form", "option_of"]
 
 FOLDED: Final = 3
 """A nested list with more rows than this is folded."""
@@ -137,7 +137,7 @@ def draw_form(
         reads=method == "get",
         told=tool is not None,
         labels=tuple((labels or {}).items()),
-        choices=tuple((path, tuple(_option(each) for each in given)) for path, given in (choices or {}).items()),
+        choices=tuple((path, tuple(option_of(each) for each in given)) for path, given in (choices or {}).items()),
         autocomplete=tuple((autocomplete or {}).items()),
         multiline=frozenset(multiline),
         totals=None if totals is None else frozenset(totals),
@@ -179,7 +179,8 @@ def _slug(action: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "form"
 
 
-def _option(choice: str | Sequence[str]) -> Option:
+def option_of(choice: str | Sequence[str]) -> Option:
+    """A choice that an author gave: a text, or value and label."""
     return Option(choice, choice) if isinstance(choice, str) else Option(*choice)
 
 

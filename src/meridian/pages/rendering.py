@@ -20,9 +20,10 @@ from markupsafe import Markup
 
 from meridian.errors import DeclarationError, Problem
 from meridian.pages.alike import draw_field, draw_grid, draw_line, draw_rows
+from meridian.pages.along import read_words, write_words
 from meridian.pages.asking import Request
 from meridian.pages.declaring import Declaration, Pages, near
-from meridian.pages.drawing import draw_form
+from meridian.pages.drawing import draw_form, option_of
 from meridian.pages.form import Form, FormTool
 from meridian.pages.guarding import serves
 from meridian.pages.showing import draw_record, draw_table, shown
@@ -157,7 +158,7 @@ class _Drawing:
         `files` are inputs for uploads: name, label, and what to accept. `again_at` is the page it is drawn again on, with the
         query that tells it what to show beside the form, where that is not this one. `id` tells two forms of one route apart on
         a page. `words` are the author's own for its cells, as `drawing.draw_form` takes them: `labels`, `choices`, `multiline`,
-        `totals`, `without`, `zone`."""
+        `totals`, `without`, `zone`. Labels and choices are sent along, for where the form is drawn again without its page."""
         target = self._target(path, method)
         redraw = self.request.redraw
         if redraw is not None:
@@ -170,6 +171,11 @@ class _Drawing:
         hidden = [] if target.method == "GET" else [("csrf", self.token), ("meridian.page", page)]
         if id and hidden:
             hidden.append(("meridian.form", id))
+        if redraw is not None and target.shape is not None:
+            words = {**read_words(target.shape, redraw.pairs), **words}
+        if hidden:
+            choices = {path: tuple(map(option_of, offered)) for path, offered in (words.get("choices") or {}).items()}
+            hidden += write_words(words.get("labels") or {}, choices)
         tool = None
         if target.offered and target.shape is not None:
             tool = FormTool(target.name, target.description, auto_submit=target.reads)

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from meridian.callers import Accounts, Holding
 from meridian.deployment import access, delegations, identity
 from meridian.deployment.access import AccessRow
+from meridian.deployment.delegations import Covers
 from meridian.deployment.store.tables import tokens
 from meridian.errors import Problem, Refusal
 
@@ -88,7 +89,7 @@ def test_not_even_an_admin_lends_a_role_that_no_plugin_has(store, operations, no
 
 def test_a_delegation_names_a_client_days_and_rows(store, writer, now):
     assert refused(delegations.make_by_hand, store, writer, " ", [], 8, now=now) == (
-        "No client token was made yet; put right what is named here.",
+        "Nothing was lent yet; put right what is named here.",
         (
             Problem("client_name", "give the client a name, of at most 200 characters"),
             Problem("days", "8 is no choice; it lasts 7, 30 or 90 days"),
@@ -186,3 +187,59 @@ def test_a_person_has_a_bounded_number_of_clients(store, writer, now):
     with pytest.raises(Refusal, match="You have 100 connected clients; revoke one first"):
         lent(store, now, READ)
     assert lent(store, now + timedelta(days=31), READ)
+
+
+def asked_for(store, now, covers, *, client="C-1", days=30, subject="P-1", name="Notes"):
+    with store.write() as connection:
+        return delegations.make(connection, subject=subject, client=client, client_name=name, covers=covers, days=days, now=now)
+
+
+def test_a_delegation_of_everything_follows_what_its_person_holds(store, writer, grant, now):
+    made = asked_for(store, now, Covers(everything=True))
+    assert (made.rows, made.reaches("operations"), made.reaches("anything")) == ((), True, True)
+    held = access.holdings(store, "P-1", "operations", ROLES)
+    assert delegations.narrowed(store, made, "operations", ROLES) == held
+    grant("P-1", ("D",), ("operations", "custody", "read"))
+    later = access.holdings(store, "P-1", "operations", ROLES)
+    assert delegations.narrowed(store, made, "operations", ROLES) == later != held
+
+
+def test_a_delegation_of_rows_reaches_acts_that_were_shown_and_awaits_consent_to_others(store, writer, now):
+    shown, added = ("operations", "confirm"), ("operations", "settle")
+    made = asked_for(store, now, Covers((WRITE,), acts=frozenset({shown})))
+    kept = delegations.find(store, made.id)
+    assert kept == made
+    assert [kept.awaits_consent(each) for each in (shown, added, ("research", "confirm"))] == [False, True, True]
+    assert not asked_for(store, now, Covers(everything=True), client="C-2").awaits_consent(added)
+    assert not lent(store, now, WRITE).awaits_consent(added)
+    assert asked_for(store, now, Covers((WRITE,), acts=frozenset()), client="C-3").awaits_consent(shown)
+
+
+def test_a_client_that_comes_back_has_its_delegation_made_over(store, writer, now):
+    first = asked_for(store, now, Covers((WRITE,), acts=frozenset({("operations", "confirm")})))
+    again = asked_for(store, now + timedelta(days=2), Covers((READ,), acts=frozenset()), days=7, name="Other notes")
+    assert (again.id, again.rows, again.covers.acts, again.client_name) == (first.id, (READ,), frozenset(), "Other notes")
+    assert (again.made_at, again.expires_at) == (now, now + timedelta(days=9))
+    assert delegations.held_by(store, "P-1") == (again,)
+
+
+def test_but_not_one_that_was_revoked_or_whose_time_is_over_nor_another_s(store, writer, grant, now):
+    first = asked_for(store, now, Covers((WRITE,)))
+    delegations.revoke(store, first.id, by="P-1", now=now)
+    second = asked_for(store, now, Covers((WRITE,)), days=7)
+    third = asked_for(store, now + timedelta(days=7), Covers((WRITE,)))
+    grant("P-2", ("A",), ("operations", "operations", "write"))
+    other = asked_for(store, now, Covers((WRITE,)), subject="P-2")
+    by_another = asked_for(store, now, Covers((WRITE,)), client="C-2")
+    assert len({first.id, second.id, third.id, other.id, by_another.id}) == 5
+    assert delegations.latest_of(store, "P-1", "C-1") == third
+
+
+def test_what_is_asked_for_is_checked_as_what_is_made_by_hand(store, writer, now):
+    beyond = refused(asked_for, store, now, Covers((ADMIN,)))
+    assert beyond == (
+        "You can lend no more than you hold.",
+        (Problem("rows", "you do not hold admin on operations, operations"),),
+    )
+    assert [each.path for each in refused(asked_for, store, now, Covers(), days=8)[1]] == ["days", "rows"]
+    assert delegations.held_by(store, "P-1") == ()

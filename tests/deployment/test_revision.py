@@ -15,8 +15,8 @@ from meridian.deployment.store.revision import read_revision
 from meridian.deployment.store.tables import METADATA
 
 SAYS_NOTHING_OF_IT = {
-    "account_sets", "accounts", "calls", "entries", "instances", "keys", "links", "provider_groups",
-    "revision", "sessions", "sign_in_tries",
+    "account_sets", "accounts", "authorizations", "calls", "clients", "codes", "entries", "instances", "keys", "links",
+    "provider_groups", "revision", "sessions", "sign_in_tries",
 }  # fmt: skip
 """Tables of which nothing is worked out that is kept: an account is reached by its group, a role by its plugin's pages."""
 
@@ -24,6 +24,7 @@ NOT_COUNTED = {
     "people": {"password_hash", "added_at", "issuer", "issuer_subject"},
     "user_group_members": {"given_by"},
     "delegations": {"last_used_at", "last_refused_at"},
+    "tokens": {"family", "spent_at"},
 }
 
 CALLER = Caller("P-1", "Somebody", "write")
@@ -44,7 +45,8 @@ def revision(store):
 def filled(store, grant, operations, now):
     """A store with a row in every table that counts."""
     grant("P-1", ("A",), ("operations", "operations", "write"))
-    delegations.make_by_hand(store, "P-1", "Agent", [AccessRow("operations", "operations", "write")], 7, now=now)
+    rows, acts = [AccessRow("operations", "operations", "write")], frozenset({("operations", "confirm")})
+    delegations.make_by_hand(store, "P-1", "Agent", rows, 7, now=now, acts=acts)
     return store
 
 

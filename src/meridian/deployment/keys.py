@@ -13,7 +13,7 @@ from sqlalchemy import Connection, insert, select
 from meridian.deployment.store import Store
 from meridian.deployment.store.tables import keys
 
-__all__ = ["deployment_key", "instance_key"]
+__all__ = ["deployment_key", "instance_key", "token_key"]
 
 
 def deployment_key(store: Store, *, now: datetime) -> bytes:
@@ -24,6 +24,11 @@ def deployment_key(store: Store, *, now: datetime) -> bytes:
 def instance_key(store: Store, instance: str, *, now: datetime) -> bytes:
     """The key that the deployment and the plugin `instance` share."""
     return _key(store, f"instance/{instance}", now)
+
+
+def token_key(store: Store, *, now: datetime) -> bytes:
+    """The key by which a client's next tokens follow from the one it spends."""
+    return _key(store, "tokens", now)
 
 
 def _key(store: Store, name: str, now: datetime) -> bytes:

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from meridian.callers import LEVELS, cut
 from meridian.deployment import calls, delegations
-from meridian.deployment.access import AccessRow
 from meridian.deployment.connecting import http_configuration, stdio_configuration
 from meridian.deployment.dashboard.desk import (
-    Desk,
-    accounts_of,
     address,
     again,
     desk_of,
@@ -27,18 +22,13 @@ from meridian.deployment.dashboard.desk import (
     pages,
     row_in,
     row_named,
-    text_of,
 )
 from meridian.deployment.delegations import LASTING_DAYS, Delegation
-from meridian.deployment.reaching import held_on, opening
+from meridian.deployment.lending import acts_under, lendable
 from meridian.errors import Refusal
 from meridian.pages import Response
 from meridian.pages.asking import Request
-from meridian.pages.tools import Tool
-from meridian.plugins import surface_name
 from meridian.records import field
-
-__all__ = ["Lendable"]
 
 _CALLS: Final = 50
 _ENDED: Final = 20
@@ -47,26 +37,12 @@ _WHY: Final = "a person looks after their clients themselves"
 _REASONS: Final = {
     "not_served": "not lent, or not held",
     "unknown_tool": "there is no such tool",
+    "awaits_consent": "it waits for your consent",
     "not_read": "it did not read",
     "timed_out": "it took too long",
     "failed": "the plugin failed",
 }
 """Why a call was refused, as far as that is the deployment's to say; a plugin's own reason may tell of the account."""
-
-
-@dataclass(frozen=True)
-class Lendable:
-    """A row that a person may tick: a plugin's role at a level they hold, and what a client reaches by it.
-
-    `of_above` says that the row before it, the same role at write, reaches all of that too, and describes it.
-    """
-
-    value: str
-    named: str
-    accounts: str
-    reads: tuple[tuple[str, Tool], ...]
-    acts: tuple[tuple[str, Tool], ...]
-    of_above: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,7 +91,7 @@ def clients(request: Request[WhichClient]) -> Response:
         ended_count=len(ended),
         now=now,
         revoked=next((each for each in ended if each.id == asked.revoked and each.revoked_at is not None), None),
-        offered=list(_lendable(desk, request.caller.subject)),
+        offered=lendable(desk.store, desk.hosted, request.caller.subject),
         lasting=LASTING_DAYS,
         again=redraw,
         ticked={value for name, value in pairs if name == "rows"},
@@ -131,8 +107,9 @@ def make_token(request: Request[MakeToken]) -> Response:
     """Make a client token, and show it this once."""
     desk, asked = desk_of(request), request.params
     rows = [row_in(each) for each in asked.rows]
+    acts = acts_under(lendable(desk.store, desk.hosted, request.caller.subject), rows)
     made, token = delegations.make_by_hand(
-        desk.store, request.caller.subject, asked.client_name, rows, asked.days, now=desk.clock()
+        desk.store, request.caller.subject, asked.client_name, rows, asked.days, now=desk.clock(), acts=acts
     )
     url = f"{origin_of(request)}/mcp"
     return pages.render(
@@ -180,28 +157,3 @@ def _own(request: Request[Any], client: str) -> Delegation:
     if found is None or found.subject != request.caller.subject:
         raise Refusal("You have no such connected client.", reason="unknown")
     return found
-
-
-def _lendable(desk: Desk, subject: str) -> Iterator[Lendable]:
-    """A row for each plugin's role at each level that the person holds, with the tools that it reaches."""
-    for name in sorted(desk.hosted):
-        hosted = desk.hosted[name]
-        held, _ = held_on(desk.store, subject, hosted)
-        for role in hosted.roles:
-            above: tuple[tuple[str, Tool], ...] = ()
-            for level in LEVELS:
-                if role not in held or level not in held[role].levels:
-                    continue
-                lent = cut({role: held[role]}, level)
-                tools = [(surface_name(name, each.name), each) for each in hosted.pages.tools if opening(each, lent)]
-                row = AccessRow(name, role, level)
-                reads = tuple(each for each in tools if each[1].reads)
-                yield Lendable(
-                    value=text_of(row),
-                    named=row_named(row, desk.hosted),
-                    accounts=accounts_of(held[role], level),
-                    reads=reads,
-                    acts=tuple(each for each in tools if not each[1].reads),
-                    of_above=bool(reads) and {tool for tool, _ in reads} <= {tool for tool, _ in above},
-                )
-                above = reads

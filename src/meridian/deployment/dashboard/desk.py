@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
-from meridian.callers import Accounts, Holding, Level
-from meridian.deployment.access import AccessRow
+from meridian.deployment.lending import accounts_of, row_in, row_named, text_of
 from meridian.deployment.reaching import Hosted
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
@@ -40,7 +39,6 @@ pages = Pages("Dashboard", templates="templates")
 only_people: Final = "people alone say who may do what"
 """Why agents are not offered what shows or changes access."""
 
-_NAMED: Final = 8
 _ON_A_PAGE: Final = 100
 
 
@@ -66,49 +64,6 @@ def origin_of(request: Request[Any]) -> str:
     """Where the deployment is, as whoever asks reaches it: as its operator said, else as the browser says."""
     said = request.headers.get("origin") or f"http://{request.headers.get('host', 'localhost')}"
     return desk_of(request).settings.public_url.rstrip("/") or said
-
-
-def text_of(row: AccessRow) -> str:
-    """A row as a form sends it: `write operations custody`.
-
-    >>> text_of(AccessRow("operations", "custody", "write"))
-    'write operations custody'
-    """
-    return f"{row.level} {row.instance} {row.role}".rstrip()
-
-
-def row_in(text: str) -> AccessRow:
-    """The row that a form sent, whether or not there is such a plugin, role or level.
-
-    >>> row_in("read desk")
-    AccessRow(instance='desk', role='', level='read')
-    """
-    level, _, rest = text.partition(" ")
-    instance, _, role = rest.partition(" ")
-    return AccessRow(instance, role, cast("Level", level))
-
-
-def row_named(row: AccessRow, hosted: Mapping[str, Hosted]) -> str:
-    """A row in words: `write on Operations, custody`. The instance is named where its plugin's name does not tell it."""
-    there = hosted.get(row.instance)
-    if there is None:
-        title = f"{row.instance}, which does not run now"
-    else:
-        twice = sum(each.pages.name == there.pages.name for each in hosted.values()) > 1
-        title = f"{there.pages.name} ({row.instance})" if twice else there.pages.name
-    return f"{row.level} on {title}, {row.role}" if row.role else f"{row.level} on {title}"
-
-
-def accounts_of(holding: Holding, level: Level) -> str:
-    """Which accounts a level of a holding reaches, in words."""
-    if level == "admin":
-        return "no account's data"
-    reached: Accounts = holding.write if level == "write" else holding.read | holding.write
-    if reached.all:
-        return "every account"
-    ids = list(reached)
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return f"{', '.join(ids[:_NAMED])}{more}" if ids else "no account yet"
 
 
 def address(path: str, **query: str) -> str:

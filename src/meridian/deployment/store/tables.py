@@ -228,6 +228,9 @@ delegations: Final = Table(
     _text("id", 40, primary_key=True),
     _text("subject", 80, ForeignKey("people.subject"), index=True),
     _text("client_name", 200),
+    _text("client", 500, nullable=True, index=True),
+    Column("everything", Boolean, nullable=False),
+    Column("acts_kept", Boolean, nullable=False),
     _text("made_by", 20),
     _moment("made_at"),
     _moment("expires_at"),
@@ -236,6 +239,9 @@ delegations: Final = Table(
     _moment("last_used_at", nullable=True),
     _moment("last_refused_at", nullable=True),
 )
+
+"""`client` is who asked for it at the consent page, None where it was made by hand. `acts_kept` says that `delegation_acts` are
+the acts its person was shown; where they were not kept, acts follow the rows."""
 
 delegation_rows: Final = Table(
     "delegation_rows",
@@ -246,16 +252,73 @@ delegation_rows: Final = Table(
     _text("level", 8, primary_key=True),
 )
 
+delegation_acts: Final = Table(
+    "delegation_acts",
+    METADATA,
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), primary_key=True),
+    _text("instance", 64, primary_key=True),
+    _text("tool", 200, primary_key=True),
+)
+
 tokens: Final = Table(
     "tokens",
     METADATA,
     _text("fingerprint", 64, primary_key=True),
     _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), index=True),
     _text("kind", 20),
+    _text("family", 64, nullable=True),
+    _text("resource", 500, nullable=True),
     _moment("made_at"),
     _moment("expires_at"),
+    _moment("spent_at", nullable=True),
 )
-"""What a client presents, apart from the delegation it speaks for: one may come to have several, each of its own kind."""
+"""What a client presents, apart from the delegation it speaks for: one may come to have several, each of its own kind. A
+`family` are those that come of one code; `resource` is the address they are good at, None for any of the deployment's."""
+
+clients: Final = Table(
+    "clients",
+    METADATA,
+    _text("id", 500, primary_key=True),
+    _text("name", 200),
+    Column("redirect_uris", Text, nullable=False),
+    Column("described", Boolean, nullable=False),
+    _text("told_from", 64, index=True),
+    _moment("told_at"),
+    _moment("used_at", nullable=True),
+    Index(None, "told_at"),
+)
+"""Programs that may ask for access: those that registered, and those that a document at their `id` describes, as last read."""
+
+authorizations: Final = Table(
+    "authorizations",
+    METADATA,
+    _text("id", 40, primary_key=True),
+    _text("browser", 64),
+    _text("client", 500),
+    _text("redirect_uri", 2000),
+    _text("state", 2000, nullable=True),
+    _text("code_challenge", 64),
+    _text("resource", 500),
+    _text("asked_from", 64, index=True),
+    _moment("asked_at"),
+    _moment("expires_at"),
+    _moment("settled_at", nullable=True),
+    Index(None, "expires_at"),
+)
+"""What clients asked for and a person has yet to answer, each in the one browser whose secret has the fingerprint `browser`."""
+
+codes: Final = Table(
+    "codes",
+    METADATA,
+    _text("fingerprint", 64, primary_key=True),
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), index=True),
+    _text("redirect_uri", 2000),
+    _text("code_challenge", 64),
+    _text("resource", 500),
+    _moment("made_at"),
+    _moment("expires_at"),
+    _moment("spent_at", nullable=True),
+)
 
 calls: Final = Table(
     "calls",

@@ -123,7 +123,7 @@ def test_each_room_imports_only_the_libraries_it_may():
         ("alembic", "meridian.deployment.store"),
         ("argon2", "meridian.deployment.identity"),
         ("joserfc", "meridian.deployment.oidc"),
-        ("httpx2", "meridian.deployment.oidc"),
+        ("httpx2", ("meridian.deployment.oidc", "meridian.deployment.oauth.fetching")),
         ("mcp", "meridian.deployment"),
         ("uvicorn", ("meridian.deployment", "meridian.cli")),
         ("hypothesis", "meridian.testing"),

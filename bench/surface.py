@@ -274,15 +274,16 @@ async def _shares(folder: str, calls: int) -> dict[str, float]:
     from meridian.callers import Caller
     from meridian.deployment.calls import Opening, StoredCalls
     from meridian.deployment.fingerprints import new_id
-    from meridian.deployment.standing import Standing
+    from meridian.deployment.standing import Presented, Standing
 
     deployment = _deployment(folder)
     (token,) = _lend(deployment, 1)
+    presented = Presented(token, "http://127.0.0.1/mcp")
     store, clock = deployment.store, partial(datetime.now, UTC)
     async with deployment.running():
         kept, hosted = Standing(store, clock), deployment.gateway.hosted["operations"]
         tool = next(each for each in hosted.pages.tools if CHECK.endswith(each.name))
-        lent = await kept.of(token)
+        lent = await kept.of(presented)
         assert lent is not None
         level, carried = (await kept.reach(lent, hosted)).opening(tool)
         assert level is not None
@@ -291,12 +292,12 @@ async def _shares(folder: str, calls: int) -> dict[str, float]:
 
         async def anew() -> None:
             standing = Standing(store, clock)
-            found = await standing.of(token)
+            found = await standing.of(presented)
             assert found is not None
             (await standing.reach(found, hosted)).opening(tool)
 
         async def looked_up() -> None:
-            found = await kept.of(token)
+            found = await kept.of(presented)
             assert found is not None
             (await kept.reach(found, hosted)).opening(tool)
 
@@ -306,7 +307,7 @@ async def _shares(folder: str, calls: int) -> dict[str, float]:
             said: dict[str, Any] = {"instance": "operations", "tool": CHECK, "revision": lent.revision}
             await recorded.open(Opening(id=opened[-1], caller=caller, acts=False, lasts=lasts, now=clock(), **said))
 
-        whole = await _seconds(lambda: deployment.surface.call(token, CHECK, _draft("A-1", 1205)), calls)
+        whole = await _seconds(lambda: deployment.surface.call(presented, CHECK, _draft("A-1", 1205)), calls)
         parts = {
             "its token, and what it reaches, as kept": looked_up,
             "the same, worked out anew after a change": anew,

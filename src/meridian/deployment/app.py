@@ -33,7 +33,11 @@ from meridian.deployment.door import OperationsDoor
 from meridian.deployment.drawing import BRAND, SIGN_OUT, Drawing
 from meridian.deployment.gateway import KIT_URL, Gateway, Refused
 from meridian.deployment.instances import Instance
-from meridian.deployment.keys import deployment_key, instance_key
+from meridian.deployment.keys import deployment_key, instance_key, token_key
+from meridian.deployment.oauth.clients import Fetch
+from meridian.deployment.oauth.consenting import Consenting
+from meridian.deployment.oauth.endpoints import Endpoints
+from meridian.deployment.oauth.fetching import Fetching
 from meridian.deployment.reaching import BUTTON_OF, DASHBOARD, Hosted, first_page, held_on
 from meridian.deployment.settings import Settings
 from meridian.deployment.signing_in import COOKIE_NAMES, SigningIn
@@ -70,13 +74,22 @@ class _Button:
 class Deployment:
     """A deployment of `loaded`, which runs while `running` is entered or its `app` is served.
 
-    Raises DeploymentError for a store that does not open, a name that no instance may have, or settings that do not read.
+    `fetch` reads the documents that describe clients; left out, from the public internet alone. Raises DeploymentError for a
+    store that does not open, a name that no instance may have, or settings that do not read.
     """
 
-    def __init__(self, loaded: Sequence[Loaded], settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        loaded: Sequence[Loaded],
+        settings: Settings,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        fetch: Fetch | None = None,
+    ) -> None:
         self.settings = settings
         self.store = Store(settings.database_url)
         self._clock = clock
+        self._fetch = fetch or Fetching()
         try:
             self._put_together(loaded)
         except BaseException:
@@ -114,6 +127,15 @@ class Deployment:
         self._drawing = Drawing()
         self._signing_in = SigningIn(
             self.store, self._drawing, settings=settings, form_key=key, clock=clock, provider=_provider(settings, key, clock)
+        )
+        self._endpoints = Endpoints(self.store, key=token_key(self.store, now=now), clock=clock)
+        self._consenting = Consenting(
+            self.store,
+            self._desk.hosted,
+            drawing=self._drawing,
+            signing_in=self._signing_in,
+            fetch=self._fetch,
+            clock=clock,
         )
         self.gateway = Gateway(
             self.store,
@@ -171,6 +193,8 @@ class Deployment:
             routes=[
                 Route("/", self._home),
                 *self._signing_in.routes(),
+                *self._endpoints.routes(),
+                *self._consenting.routes(),
                 Route("/favicon.ico", _no_icon),
                 Mount(KIT_URL, _Kit(directory=KIT_FOLDER, check_dir=False)),
                 Route("/mcp", self.surface),

@@ -75,10 +75,11 @@ def keep_confined(headers: Iterable[tuple[bytes, bytes]], *, url: str, prefix: s
     return kept
 
 
-def policies(*, origin: str, prefix: str, kit_url: str) -> RawHeaders:
+def policies(*, origin: str, prefix: str, kit_url: str, onward: str = "") -> RawHeaders:
     """The headers that the deployment sets on every page under `prefix`: what it may load, send to, and be framed by.
 
-    `origin` is the deployment's as the browser knows it, `kit_url` where the kit's style and script are.
+    `origin` is the deployment's as the browser knows it, `kit_url` where the kit's style and script are. `onward` is where else
+    a form of this one page may lead, in a policy's own words.
     """
     kit = f"{origin}{kit_url.rstrip('/')}/"
     own = f"{origin}{prefix}"
@@ -88,7 +89,7 @@ def policies(*, origin: str, prefix: str, kit_url: str) -> RawHeaders:
         "style-src": kit,
         "font-src": kit,
         "img-src": f"{own} {kit} data:",
-        "form-action": own,
+        "form-action": f"{own} {onward}".rstrip(),
         "connect-src": own,
         "frame-ancestors": "'none'",
         "base-uri": "'none'",

@@ -48,9 +48,11 @@ class Drawing:
         person: str | None = None,
         sign_out: tuple[str, str] | None = None,
         error: bool = False,
+        leads_to: str = "",
         **context: Any,
     ) -> Response:
-        """The page of a template. `sign_out` is the address and the token of the form that ends a session."""
+        """The page of a template. `sign_out` is the address and the token of the form that ends a session; `leads_to` is where
+        else its forms may lead, as a policy says it."""
         values: Mapping[str, Any] = {
             "page": title,
             "plugin": None,
@@ -67,7 +69,7 @@ class Drawing:
         }
         html = self._kit.environment.get_template(template).render(values)
         response = Response(html.encode("utf-8", "replace"), status_code, media_type="text/html")
-        response.raw_headers.extend(policies(origin=origin_of(request), prefix="/", kit_url=KIT_URL))
+        response.raw_headers.extend(policies(origin=origin_of(request), prefix="/", kit_url=KIT_URL, onward=leads_to))
         return response
 
     def words(

@@ -177,7 +177,7 @@ class SigningIn:
             if person is not None and "fresh" not in request.query_params:
                 return _to(back)
             return self._ask(request, back, person=person)
-        pairs = await self._posted(request)
+        pairs = await self.posted(request)
         back = _own_address(dict(pairs).get("next", "/"))
         reading = read_form(_CREDENTIALS, [pair for pair in pairs if pair[0] not in _OWN])
         if reading.record is None or reading.problems:
@@ -196,7 +196,7 @@ class SigningIn:
     async def _by_link(self, request: Request) -> Response:
         token = request.path_params["token"]
         if request.method == "POST":
-            await self._posted(request)
+            await self.posted(request)
         elif not await self._store.run(identity.link_stands, token, "sign-in", now=self._clock()):
             return await self.words(request, 410, _NO_USE, *_ANOTHER)
         elif request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or _only_looks(request):
@@ -245,7 +245,7 @@ class SigningIn:
             return await self.words(request, 403, "There is no password here", _NO_PASSWORD)
         if request.method != "POST":
             return self._ask_password(request, session.person)
-        pairs = await self._posted(request)
+        pairs = await self.posted(request)
         reading = read_form(_NEW_PASSWORD, [pair for pair in pairs if pair[0] not in _OWN])
         given, problems = reading.record, reading.problems
         if given is not None and given.password != given.again:
@@ -271,7 +271,7 @@ class SigningIn:
             )
         if request.method != "POST":
             return self._ask_first_admin(request, token)
-        pairs = await self._posted(request)
+        pairs = await self.posted(request)
         reading = read_form(_FIRST_ADMIN, [pair for pair in pairs if pair[0] not in _OWN])
         if reading.record is None or reading.problems:
             return self._ask_first_admin(request, token, pairs, reading.problems)
@@ -292,7 +292,7 @@ class SigningIn:
 
     async def _sign_out(self, request: Request) -> Response:
         if request.method == "POST":
-            await self._posted(request)
+            await self.posted(request)
             await self._store.run(identity.end_session, _cookie(request, _SESSION))
             response = _to("/sign-in")
             _forget(request, response, _SESSION)
@@ -393,7 +393,7 @@ class SigningIn:
         async with turn:
             yield
 
-    async def _posted(self, request: Request) -> Sequence[tuple[str, str]]:
+    async def posted(self, request: Request) -> Sequence[tuple[str, str]]:
         """What a form of these pages says. Raises Refused where it did not come from one."""
         if not is_of_this_site(dict(request.headers), origin_of(request)):
             said = "The form was sent from another site. Open the page here and send it."

@@ -22,13 +22,25 @@ from meridian.deployment.reaching import Hosted, opening
 from meridian.deployment.store import Store
 from meridian.pages.tools import Tool
 
-__all__ = ["Lent", "Reach", "Standing"]
+__all__ = ["Lent", "Presented", "Reach", "Standing"]
 
 MOST_KEPT: Final = 200_000
 """How much is kept at most, counted in accounts, with some for each client and each plugin; past it, all is worked out anew."""
 _FOR_EACH: Final = 50
 
 _NOTED_ANEW_AFTER: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Presented:
+    """A token, and the address it was presented at; None over standard input and output, where there is none.
+
+    `steps_up` is why a call of this request waits for consent that its client can ask for; empty where none does.
+    """
+
+    token: str
+    resource: str | None = None
+    steps_up: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -81,24 +93,24 @@ class Standing:
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._clock = clock
-        self._kept: dict[str, Lent] = {}
+        self._kept: dict[tuple[str, str | None], Lent] = {}
         self._weight = 0
         self._revision = 0
 
-    async def of(self, token: str) -> Lent | None:
-        """Who `token` speaks for; None where it stands no longer, or never did."""
+    async def of(self, presented: Presented) -> Lent | None:
+        """Who the token speaks for where it was presented; None where it stands there no longer, or never did."""
         revision = await self._store.revision()
         if revision != self._revision:
             self._forget()
             self._revision = revision
-        print_, now = fingerprint(token), self._clock()
-        kept = self._kept.get(print_)
+        key, now = (fingerprint(presented.token), presented.resource), self._clock()
+        kept = self._kept.get(key)
         if kept is not None:
             return kept if kept.delegation.stands(now) else None
-        found = await self._store.run(_speaks_for, token, now, revision)
+        found = await self._store.run(_speaks_for, presented, now, revision)
         if found is not None and revision == self._revision:
             self._keep(_FOR_EACH)
-            self._kept[print_] = found
+            self._kept[key] = found
         return found
 
     async def reach(self, lent: Lent, hosted: Hosted) -> Reach:
@@ -119,8 +131,8 @@ class Standing:
         self._weight = 0
 
 
-def _speaks_for(store: Store, token: str, now: datetime, revision: int) -> Lent | None:
-    delegation = delegations.by_token(store, token, now=now)
+def _speaks_for(store: Store, presented: Presented, now: datetime, revision: int) -> Lent | None:
+    delegation = delegations.by_token(store, presented.token, resource=presented.resource, now=now)
     if delegation is None:
         return None
     person = identity.person(store, delegation.subject)

@@ -27,14 +27,15 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from opentelemetry import trace
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from meridian.callers import Caller, Holdings
 from meridian.deployment import calls, delegations
 from meridian.deployment.gateway import Changed, Gateway
 from meridian.deployment.known import RESULT, Known
+from meridian.deployment.oauth.metadata import Place
 from meridian.deployment.reaching import Hosted, opening, words_of
-from meridian.deployment.standing import Lent, Standing
+from meridian.deployment.standing import Lent, Presented, Standing
 from meridian.deployment.store import Store
 from meridian.pages.answering import refused
 from meridian.pages.tools import Tool
@@ -60,7 +61,8 @@ INSTRUCTIONS: Final = (
 STANDS_NO_LONGER: Final = (
     "The client token is not one that stands: it may be mistyped, revoked or expired. Make another under Connected clients."
 )
-_TOKEN: Final = "meridian.token"  # noqa: S105  the name in a request's scope, not a token
+AWAITS_CONSENT: Final = "awaits_consent"
+_PRESENTED: Final = "meridian.presented"
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +101,7 @@ class Surface:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Around all the time that the surface is served over HTTP."""
-        server = self._server(lambda ctx: cast("str", ctx.request.scope[_TOKEN]))
+        server = self._server(lambda ctx: cast("Presented", ctx.request.scope[_PRESENTED]))
         manager = StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
         )
@@ -114,13 +116,14 @@ class Surface:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request at `/mcp`."""
-        token = await self._token(scope)
-        if isinstance(token, Response):
-            await token(scope, receive, send)
+        presented = await self._presented(scope)
+        if isinstance(presented, Response):
+            await presented(scope, receive, send)
         elif self._served is None:
             raise RuntimeError("the surface is asked while it is not running")
         else:
-            await self._served({**scope, _TOKEN: token}, receive, send, _Client(self, token))
+            send = _stepping_up(scope, send, presented)
+            await self._served({**scope, _PRESENTED: presented}, receive, send, _Client(self, presented))
 
     async def serve_stdio(self, token: str) -> None:
         """Serve whoever started this process over its standard input and output, for as long as they keep it open.
@@ -129,7 +132,7 @@ class Surface:
         `initialize`, and the SDK holds a connection to the era of its first request.
         """
 
-        server = self._server(lambda _: token)
+        server = self._server(lambda _: Presented(token))
         async with stdio_server() as (read_stream, write_stream), anyio.create_task_group() as conversations:
             opened_send, opened = anyio.create_memory_object_stream[SessionMessage | Exception]()
             said_send, said = anyio.create_memory_object_stream[SessionMessage]()
@@ -161,19 +164,19 @@ class Surface:
                         await opened_send.send(message)
             said_send.close()
 
-    def _server(self, token_of: Callable[[Any], str]) -> Server[Any]:
-        """The SDK's server, which asks `token_of` of each request's context."""
+    def _server(self, presented_in: Callable[[Any], Presented]) -> Server[Any]:
+        """The SDK's server, which asks `presented_in` of each request's context."""
 
         async def list_tools(ctx: Any, _: Any) -> Any:  # the SDK takes plain values as well as its models
             return {
                 "resultType": "complete",
-                "tools": [self._described[name] for name in await self.listed(token_of(ctx))],
+                "tools": [self._described[name] for name in await self.listed(presented_in(ctx))],
                 "ttlMs": TTL_MS,
                 "cacheScope": "private",
             }
 
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
-            result = await self.call(token_of(ctx), params.name, params.arguments or {})
+            result = await self.call(presented_in(ctx), params.name, params.arguments or {})
             if ctx.request is not None:
                 ctx.request.scope.get(RESULT, []).append(result)
             return result
@@ -188,35 +191,43 @@ class Surface:
             on_call_tool=call_tool,
         )
 
-    async def call(self, token: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a call by the client with `token`. Raises MCPError, and nothing is asked, where it stands no longer."""
-        who = await self._stands(token)
+    async def call(self, presented: Presented, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of a client's call. Raises MCPError, and nothing is asked, where its token stands no longer."""
+        who = await self._stands(presented)
         try:
-            return _result(await self._call(who, token, name, arguments))
+            return _result(await self._call(who, presented, name, arguments))
         except MCPError:
             raise
         except Exception:
             log.exception("the call of %.100r failed", name)
             return _result(refused("failed", "The deployment failed at this call; whether the act was made is not known."))
 
-    async def listed(self, token: str) -> tuple[str, ...]:
-        """The names of the tools that the client with `token` is listed. Raises MCPError where it stands no longer."""
-        return await self._listed(await self._stands(token))
+    async def listed(self, presented: Presented) -> tuple[str, ...]:
+        """The names of the tools that the client with the token is listed. Raises MCPError where it stands no longer."""
+        return await self._listed(await self._stands(presented))
 
-    async def _stands(self, token: str) -> Lent:
-        """Who `token` speaks for now. Raises MCPError where that is nobody."""
-        found = await self._standing.of(token)
+    async def _stands(self, presented: Presented) -> Lent:
+        """Who the token speaks for now. Raises MCPError where that is nobody."""
+        found = await self._standing.of(presented)
         if found is None:
             raise MCPError(types.INVALID_REQUEST, STANDS_NO_LONGER)
         return found
 
-    async def _call(self, who: Lent, token: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _call(self, who: Lent, presented: Presented, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The outcome of a call; where who may ask what was changed before it was opened, of one that is looked at anew."""
         for _ in range(MOST_CHANGES):
             try:
                 return await self._call_once(who, name, arguments)
             except Changed:
-                who = await self._stands(token)
+                who = await self._stands(presented)
+            except _AwaitsConsent:
+                said = (
+                    f"{name} waits for your person's consent: it acts, and they were not shown so when they allowed this "
+                    "client. They are asked when this client is connected anew."
+                )
+                if who.delegation.client is not None:
+                    presented.steps_up.append(said)
+                return await self._refuse(who, self._offered[name].hosted.name, name, AWAITS_CONSENT, said)
         return await self._refuse(who, "", name, "busy", "Who may ask what is being changed. Nothing was asked; call again.")
 
     async def _call_once(self, who: Lent, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,6 +241,8 @@ class Surface:
             return await self._refuse(
                 who, offered.hosted.name, name, "not_served", _not_served(offered, reach.held, reach.lent)
             )
+        if _awaits_consent(who, offered):
+            raise _AwaitsConsent
         caller = Caller(
             subject=who.person.subject,
             display_name=who.person.display_name,
@@ -247,14 +260,15 @@ class Surface:
     async def _listed(self, who: Lent) -> tuple[str, ...]:
         """The names of the tools that a client is listed, in an order that stays."""
         if who.listed is None:
-            reached = {row.instance for row in who.delegation.rows}
             lent = {
                 name: (await self._standing.reach(who, hosted)).lent
                 for name, hosted in self._gateway.hosted.items()
-                if name in reached
+                if who.delegation.reaches(name)
             }
             who.listed = tuple(
-                name for name, each in self._offered.items() if opening(each.tool, lent.get(each.hosted.name, {})) is not None
+                name
+                for name, each in self._offered.items()
+                if opening(each.tool, lent.get(each.hosted.name, {})) is not None and not _awaits_consent(who, each)
             )
         return who.listed
 
@@ -272,37 +286,49 @@ class Surface:
         await self._note(who, refused=True)
         return refused(reason, detail)
 
-    async def _token(self, scope: Scope) -> str | Response:
+    async def _presented(self, scope: Scope) -> Presented | Response:
         """The token of an HTTP request that speaks for somebody, or the answer to one that does not."""
         headers: dict[str, str] = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
         }
-        said = headers.get("authorization", "")
+        said, place = headers.get("authorization", ""), _place(scope, headers.get("host", ""))
         cookies = headers.get("cookie")
         if cookies and self._cookie_names & {part.partition("=")[0].strip() for part in cookies.split(";")}:
             return _unauthorized(
-                "invalid_request", "A client's token is not taken beside a browser's session, nor a session here."
+                place, "invalid_request", "A client's token is not taken beside a browser's session, nor a session here."
             )
         origin = headers.get("origin")
-        if origin is not None and origin != f"{scope['scheme']}://{headers.get('host', '')}":
+        if origin is not None and origin != place.origin:
             return JSONResponse({"error": "forbidden", "error_description": "Ask from this site, or without an origin."}, 403)
         if not said:
             return _unauthorized(
-                None, "Send a client token, as: Authorization: Bearer THE-TOKEN. Make one under Connected clients."
+                place,
+                None,
+                "Ask for access as the metadata named here says; or, without a browser, send a client token made under "
+                "Connected clients, as: Authorization: Bearer THE-TOKEN.",
             )
         kind, _, token = said.partition(" ")
         if kind.lower() != "bearer" or not token.strip():
-            return _unauthorized("invalid_request", "The Authorization header carries no Bearer token.")
-        token = token.strip()
-        if await self._standing.of(token) is None:
-            return _unauthorized("invalid_token", STANDS_NO_LONGER)
+            return _unauthorized(place, "invalid_request", "The Authorization header carries no Bearer token.")
+        presented = Presented(token.strip(), place.resource)
+        if await self._standing.of(presented) is None:
+            return _unauthorized(
+                place,
+                "invalid_token",
+                "The token is not one that stands here: it may be expired, revoked, mistyped, or for another address. Renew it "
+                "or ask for access anew.",
+            )
         if scope["method"] != "POST":
             return JSONResponse(
                 {"error": "method_not_allowed", "error_description": "The surface keeps no stream open; send a POST."},
                 405,
                 {"allow": "POST"},
             )
-        return token
+        return presented
+
+
+class _AwaitsConsent(Exception):
+    """A call of a tool that acts, which the person was not shown when they lent what it is reached by."""
 
 
 @dataclass(frozen=True)
@@ -310,18 +336,18 @@ class _Client:
     """The client with a token, as a known request asks for it."""
 
     surface: Surface
-    token: str
+    presented: Presented
 
     async def listed(self) -> tuple[str, ...] | None:
         """The names of the tools it is listed; None where it stands no longer."""
         with suppress(MCPError):
-            return await self.surface.listed(self.token)
+            return await self.surface.listed(self.presented)
         return None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The result of a call; None, and nothing was asked, where it stands no longer."""
         with suppress(MCPError):
-            return await self.surface.call(self.token, name, arguments)
+            return await self.surface.call(self.presented, name, arguments)
         return None
 
 
@@ -330,6 +356,29 @@ def _offered(hosted: Mapping[str, Hosted]) -> Iterator[Offered]:
     for name in sorted(hosted):
         for tool in hosted[name].pages.tools:
             yield Offered(surface_name(name, tool.name), hosted[name], tool)
+
+
+def _awaits_consent(who: Lent, offered: Offered) -> bool:
+    """Whether a tool acts and the person was not shown that when they lent it."""
+    return not offered.tool.reads and who.delegation.awaits_consent((offered.hosted.name, offered.tool.name))
+
+
+def _place(scope: Scope, host: str) -> Place:
+    return Place(f"{scope['scheme']}://{host}")
+
+
+def _stepping_up(scope: Scope, send: Send, presented: Presented) -> Send:
+    """`send`, which says 403 where a call is refused until the person consents: upon that a client that asks by OAuth brings
+    them to the consent page, and calls again. The body is the refusal, in words, as any other."""
+
+    async def stepping_up(message: Message) -> None:
+        if message["type"] == "http.response.start" and presented.steps_up:
+            host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+            challenge = _place(scope, host).challenge("insufficient_scope", presented.steps_up[0]).encode()
+            message = {**message, "status": 403, "headers": [*message["headers"], (b"www-authenticate", challenge)]}
+        await send(message)
+
+    return stepping_up
 
 
 def _not_served(offered: Offered, held: Holdings, lent: Holdings) -> str:
@@ -393,8 +442,7 @@ def _discovers(message: object) -> bool:
     )
 
 
-def _unauthorized(error: str | None, said: str) -> Response:
-    """401, in words, and in the header that a client reads."""
-    challenge = 'Bearer realm="Meridian"' + (f', error="{error}"' if error else "") + f', error_description="{said}"'
+def _unauthorized(place: Place, error: str | None, said: str) -> Response:
+    """401, in words, and in the header by which a client finds out where to ask for access."""
     body = {"error": error or "unauthorized", "error_description": said}
-    return JSONResponse(body, 401, {"www-authenticate": challenge, "cache-control": "no-store"})
+    return JSONResponse(body, 401, {"www-authenticate": place.challenge(error, said), "cache-control": "no-store"})

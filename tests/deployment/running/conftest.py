@@ -86,9 +86,14 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def running(settings: Settings) -> Iterator[Running]:
+def fetch() -> None:
+    """How documents that describe clients are read; a test file may have it another way."""
+
+
+@pytest.fixture
+def running(settings: Settings, fetch: Any) -> Iterator[Running]:
     clock = Clock()
-    deployment = Deployment([find(f"desk={DESK}")], settings, clock=clock)
+    deployment = Deployment([find(f"desk={DESK}")], settings, clock=clock, fetch=fetch)
     people = {each.subject: each for each in demo.seed(deployment.store, deployment.instances, now=clock())}
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -15,7 +15,7 @@ from meridian.deployment.access import AccessRow
 from meridian.deployment.app import Deployment, utc_now
 from meridian.deployment.gateway import Changed
 from meridian.deployment.settings import Settings
-from meridian.deployment.standing import Standing
+from meridian.deployment.standing import Presented, Standing
 from meridian.deployment.store import Store
 from meridian.plugins import find
 
@@ -131,7 +131,7 @@ def test_a_call_worked_out_before_a_change_is_not_opened_but_looked_at_anew(depl
 
     async def call():
         async with deployment.running(over_http=False):
-            who = await surface._stands(token)
+            who = await surface._stands(Presented(token))
             await surface._listed(who)
             for permission in access.every_permission(deployment.store):
                 if not permission.built_in:
@@ -140,7 +140,7 @@ def test_a_call_worked_out_before_a_change_is_not_opened_but_looked_at_anew(depl
             with pytest.raises(Changed):
                 await surface._call_once(who, tool, {"account": "A-1"})
             assert calls.listed(deployment.store, who.delegation.id) == recorded == ()
-            return await surface._call(who, token, tool, {"account": "A-1"})
+            return await surface._call(who, Presented(token), tool, {"account": "A-1"})
 
     assert anyio.run(call)["reason"] == "not_served"
 
@@ -153,7 +153,7 @@ def test_what_is_kept_is_bounded_and_what_was_let_go_is_worked_out_anew(deployme
     async def look() -> set[str]:
         seen = set()
         for token in tokens * 2:
-            lent = await kept.of(token)
+            lent = await kept.of(Presented(token))
             seen.add(lent.delegation.id)
             assert len(kept._kept) <= 2
         return seen
@@ -171,6 +171,7 @@ from meridian.deployment import access, delegations, demo
 from meridian.deployment.access import AccessRow
 from meridian.deployment.app import Deployment, utc_now
 from meridian.deployment.settings import Settings
+from meridian.deployment.standing import Presented
 from meridian.plugins import Loaded
 
 @dataclass(frozen=True)
@@ -191,8 +192,8 @@ token = delegations.make_by_hand(made.store, "demo-writer", "Dying", [row], 7, n
 
 async def call():
     async with made.running(over_http=False):
-        who = await made.surface._stands(token)
-        await made.surface._call(who, token, "desk__die", {{}})
+        who = await made.surface._stands(Presented(token))
+        await made.surface._call(who, Presented(token), "desk__die", {{}})
 
 anyio.run(call)
 """

@@ -314,6 +314,26 @@ def test_a_long_list_of_good_rows_is_read_by_column():
     assert found.members == LONG * (len(ROW) + 2)
 
 
+@dataclass(frozen=True)
+class Looking:
+    name: str
+
+    def __post_init__(self) -> None:
+        next(known for known in ("a", "b") if known == self.name)
+
+
+@dataclass(frozen=True)
+class Looked:
+    rows: list[Looking]
+
+
+@pytest.mark.parametrize("length", [LONG - 1, LONG, 2 * LONG])
+def test_no_row_is_lost_where_the_record_s_own_code_lets_a_stop_iteration_through(length):
+    rows = [{"name": "c" if number == 3 else "a"} for number in range(length)]
+    with pytest.raises(StopIteration):
+        read_json(shape_of(Looked), json.dumps({"rows": rows}))
+
+
 def test_a_name_given_twice_in_a_long_list_is_told():
     row = '{"name": "a"}'
     twice = '{"name": "a", "name": "b"}'

@@ -227,7 +227,13 @@ def _lists(cell: Cell, kind: Rows, *, form: bool) -> Column:
         if min(lengths) < low or max(lengths) > high:
             raise NotPlainError
         made = iter(column(list(chain.from_iterable(lists)), found))
-        return (whole(islice(made, length)) for length in lengths)
+        return (cut(made, length) for length in lengths)
+
+    def cut(made: Iterator[Any], length: int) -> Any:
+        rows = whole(islice(made, length))
+        if len(rows) != length:  # the author's own code let a StopIteration through, which ends whatever goes on by `next`
+            raise NotPlainError
+        return rows
 
     return read
 

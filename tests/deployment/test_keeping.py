@@ -152,6 +152,19 @@ def test_the_log_ahead_begins_anew_now_and_then(store, tmp_path, monkeypatch):
         assert sibling.execute("select count(*) from accounts").fetchone() == (1_000,)
 
 
+def test_a_log_that_cannot_be_brought_in_is_in_nobody_s_way(store, monkeypatch, caplog):
+    monkeypatch.setattr(store_module, "_TIDIED_AFTER", 1)
+    monkeypatch.setattr(store_module, "_TIDYING_MILLISECONDS", "; no number")
+
+    async def keep():
+        for number in range(3):
+            await asyncio.wait_for(store.keep_lasting(add, f"A-{number}"), 10)
+        return await store.look(count)
+
+    assert asyncio.run(keep()) == 3
+    assert "what follows a transaction failed" in caplog.text
+
+
 def test_a_store_that_was_closed_goes_on_when_it_is_asked_again(store):
     async def keep():
         await store.keep(add, "A-1")

@@ -97,8 +97,8 @@ class Together:
             for loop in {one.loop for one in together}:
                 with suppress(RuntimeError):  # a loop that was closed has nobody on it who waits
                     loop.call_soon_threadsafe(_tell, [one for one in together if one.loop is loop])
-            if connection is not None:
-                self._then(connection)
+            if connection is not None and not self._is_done_after(connection):
+                connection = None
         if connection is not None:
             connection.close()
 
@@ -136,6 +136,18 @@ class Together:
                 self._do_alone(one)
             return None
         return connection
+
+    def _is_done_after(self, connection: Connection) -> bool:
+        """Do what is done when the works were answered; whether that went well. If not, the thread goes on with a connection
+        anew, since whoever waits next waits for it."""
+        try:
+            self._then(connection)
+        except Exception:
+            log.exception("what follows a transaction failed")
+            connection.invalidate()
+            connection.close()
+            return False
+        return True
 
     def _do_alone(self, one: _Waiting) -> None:
         try:

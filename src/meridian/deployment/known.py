@@ -13,7 +13,9 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,9 +25,13 @@ __all__ = ["RESULT", "Client", "Known"]
 LONGEST_REQUEST_BYTES: Final = 1 << 16
 MOST_KEPT_BYTES: Final = 16 << 20
 LARGEST_ID: Final = 2**53
+DEEPEST: Final = 100
+"""So many lists and objects within each other are read by every parser of the SDK, which differ in how many more they read."""
 
 RESULT: Final = "meridian.result"
 """Where a scope has a list that takes the result which the SDK is given for a call."""
+
+_FOR_EACH_BYTES: Final = 100
 
 _SAYS_NOTHING: Final = frozenset({b"authorization", b"content-length", b"host", b"user-agent"})
 """Headers by which no answer differs: who asks the client tells, and the body is looked at itself."""
@@ -33,6 +39,8 @@ _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 """Half a character, or a pair of halves, which the SDK may take or not."""
 
 _Headers = tuple[tuple[bytes, bytes], ...]
+_Key = tuple[tuple[str, ...], _Headers, str]
+"""The names that are listed, the headers in which those of one name keep their order, and what of the body is alike."""
 
 
 class Client(Protocol):
@@ -64,6 +72,8 @@ class _Answer:
     headers: _Headers
     parts: Sequence[bytes]
     places: Sequence[int] = ()
+    size: int = 0
+    """How much memory it takes, about, together with all that has to be the same."""
 
 
 class Known:
@@ -72,7 +82,7 @@ class Known:
     def __init__(self, app: ASGIApp, *, most_body_bytes: int) -> None:
         self._app = app
         self._most_body_bytes = min(most_body_bytes, LONGEST_REQUEST_BYTES)
-        self._kept: OrderedDict[object, _Answer] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Answer] = OrderedDict()
         self._bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, client: Client) -> None:
@@ -84,8 +94,8 @@ class Known:
         if request is None or names is None:
             await self._app(scope, receive, send)
             return
-        headers = tuple(sorted(each for each in scope["headers"] if each[0] not in _SAYS_NOTHING))
-        key = (names, headers, request.alike)
+        headers = tuple(sorted((each for each in scope["headers"] if each[0] not in _SAYS_NOTHING), key=itemgetter(0)))
+        key: _Key = (names, headers, request.alike)
         answer = self._kept.get(key)
         pieces = None if answer is None else await self._pieces(request, client)
         if answer is None or pieces is None:
@@ -106,7 +116,7 @@ class Known:
         result = await client.call(*request.call)
         return None if result is None else _pieces(result)
 
-    def _learn(self, key: object, request: _Request, heard: _Heard, results: Sequence[Mapping[str, Any]]) -> None:
+    def _learn(self, key: _Key, request: _Request, heard: _Heard, results: Sequence[Mapping[str, Any]]) -> None:
         """Keep what the SDK answered, where it is an answer that the next can be written by."""
         opening = request.opening + b'"result":'
         if key in self._kept or heard.status != 200 or not heard.body.startswith(opening):
@@ -119,11 +129,12 @@ class Known:
             answer = _cut(headers, rest, _pieces(results[0])) if len(results) == 1 else None
         if answer is None:
             return
+        answer = replace(answer, size=_size(key, answer))
         self._kept[key] = answer
-        self._bytes += _size(answer)
+        self._bytes += answer.size
         while self._bytes > MOST_KEPT_BYTES:
             _, oldest = self._kept.popitem(last=False)
-            self._bytes -= _size(oldest)
+            self._bytes -= oldest.size
 
     def _request(self, first: Message) -> _Request | None:
         """The request that the message is the whole of; None where it is anything else than the list or a call."""
@@ -131,17 +142,17 @@ class Known:
         if first.get("more_body", False) or len(body) > self._most_body_bytes or _HALF.search(body):
             return None
         try:
-            said: Any = json.loads(body)
+            said: Any = json.loads(body.decode())  # of bytes, it would guess at other encodings, and take halves of characters
         except (ValueError, RecursionError):
             return None
-        if not isinstance(said, dict):
+        if not isinstance(said, dict) or (body.count(b"[") + body.count(b"{") > DEEPEST and _is_deep(said)):
             return None
         match said.pop("id", None):
             case bool():
                 return None
             case int() as number if abs(number) <= LARGEST_ID:
                 request_id = str(number)
-            case str() as text if text.isascii():
+            case str() as text if text.isascii() and "\x7f" not in text:
                 request_id = json.dumps(text)
             case _:
                 return None
@@ -187,8 +198,23 @@ def _filled(answer: _Answer, pieces: Sequence[bytes]) -> list[bytes]:
     return filled
 
 
-def _size(answer: _Answer) -> int:
-    return sum(map(len, answer.parts))
+def _size(key: _Key, answer: _Answer) -> int:
+    """How many bytes it takes to keep the answer under its key, with some for each object."""
+    names, headers, alike = key
+    pairs = [*headers, *answer.headers]
+    lengths = [len(alike), *map(len, names), *map(len, answer.parts), *(len(name) + len(value) for name, value in pairs)]
+    return sum(lengths) + _FOR_EACH_BYTES * (len(lengths) + len(pairs))
+
+
+def _is_deep(said: Any) -> bool:
+    """Whether more than `DEEPEST` lists and objects are within each other."""
+    level = [said]
+    for _ in range(DEEPEST):
+        within = chain.from_iterable(each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for each in within if isinstance(each, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class _Heard:

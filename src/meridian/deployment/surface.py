@@ -414,8 +414,13 @@ def _described(each: Offered) -> dict[str, Any]:
 
 
 def _result(outcome: dict[str, Any]) -> dict[str, Any]:
-    """A tool's result: the outcome object, and the same as text. What is no character is replaced in both."""
-    text = json.dumps(outcome, ensure_ascii=False)
+    """A tool's result: the outcome object, and the same as text. What is no character is replaced in both, and what is no
+    number of JSON is null."""
+    try:
+        text = json.dumps(outcome, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        outcome = json.loads(json.dumps(outcome), parse_constant=lambda _: None)
+        text = json.dumps(outcome, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -48,7 +48,7 @@ def kept(running):
     return running.deployment.surface._served._kept
 
 
-@pytest.mark.parametrize("request_id", [0, 7, -3, 2**53, "", "a", 'a "quoted" \\ one', "1", "x" * 500])
+@pytest.mark.parametrize("request_id", [0, 7, -3, 2**53, "", "a", 'a "quoted" \\ one', "1", "x" * 500, "\x00 \x1f \x7f /"])
 def test_an_id_is_answered_as_it_was_sent_from_kept_bytes_too(running, ask, request_id):
     first, again, other = ask(1), ask(request_id), ask(request_id)
     assert len(kept(running)) == 1
@@ -96,12 +96,64 @@ def test_headers_that_do_not_fit_are_refused_after_a_list_was_kept(running):
     assert [ask(), ask(), ask(**{"Mcp-Method": "tools/call"}), ask(Accept="text/html"), ask()] == [200, 200, 400, 406, 200]
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("Accept", "application/json", "text/html"),
+        ("Content-Type", "application/json", "text/plain"),
+        ("MCP-Protocol-Version", "2025-06-18", "2026-07-28"),
+    ],
+)
+def test_headers_of_one_name_are_alike_in_one_order_only(running, name, first, second):
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
+    headers = {
+        "Authorization": f"Bearer {running.token('demo-writer')}",
+        "Accept": "application/json",
+        "Mcp-Method": "tools/list",
+    }
+    rest = [*(each for each in headers.items() if each[0] != name), ("Content-Type", "application/json")]
+
+    def ask(*values):
+        sent = [*(each for each in rest if each[0] != name), *((name, value) for value in values)]
+        return httpx2.post(f"{running.url}/mcp", content=json.dumps(body), headers=sent).status_code
+
+    refused = ask(second, first)
+    ask(first, second)
+    assert (ask(second, first), refused) == (refused, 400 if name != "Accept" else 406)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_a_body_that_is_not_utf_8_is_the_sdk_s_to_refuse_after_a_list_was_kept(running, encoding):
+    def ask(encoding):
+        return httpx2.post(
+            f"{running.url}/mcp",
+            content='{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'.encode(encoding),
+            headers={
+                "Authorization": f"Bearer {running.token('demo-writer')}",
+                "Accept": "application/json, text/event-stream",
+                "Content-Type": "application/json",
+            },
+        ).status_code
+
+    assert [ask("utf-8"), ask("utf-8"), ask(encoding)] == [200, 200, 400]
+
+
 def test_what_is_kept_is_bounded(running, ask, monkeypatch):
     monkeypatch.setattr(known, "MOST_KEPT_BYTES", 2 * len(ask(1).content))
     for number in range(10):
         assert ask(1, extra=number).status_code == ask(1, extra=number).status_code
     assert running.deployment.surface._served._bytes <= known.MOST_KEPT_BYTES
-    assert sum(sum(map(len, each.parts)) for each in kept(running).values()) == running.deployment.surface._served._bytes
+    assert sum(each.size for each in kept(running).values()) == running.deployment.surface._served._bytes
+
+
+def test_what_a_request_has_to_be_like_counts_as_kept_too(running, call, monkeypatch):
+    call(1, "desk__list_open", {}, **{"X-Long": "x" * 5_000})
+    (key,), size = kept(running), running.deployment.surface._served._bytes
+    assert size > len(repr(key))
+    monkeypatch.setattr(known, "MOST_KEPT_BYTES", 3 * size)
+    for number in range(10):
+        call(1, "desk__list_open", {}, **{"X-Long": f"{number}" * 5_000})
+    assert len(kept(running)) == 3
 
 
 # Calls
@@ -182,6 +234,49 @@ def test_arguments_that_are_none_are_the_sdk_s_to_refuse_after_a_call_was_known(
     before = call(1, "desk__list_open", arguments)
     call(1, "desk__list_open", {})
     assert call(1, "desk__list_open", arguments).content == before.content
+
+
+@pytest.mark.parametrize("text", [b'{"a": "\xed\xa0\x80"}', b'{"a": "\xff"}', b'{"a": ' + b"[" * 250 + b"]" * 250 + b"}"])
+def test_arguments_that_the_sdk_does_not_read_are_its_to_refuse_after_a_call_was_known(running, text):
+    def ask(arguments):
+        asked = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "desk__list_open", "arguments": %b}}'
+        return httpx2.post(
+            f"{running.url}/mcp",
+            content=asked % arguments,
+            headers={
+                "Authorization": f"Bearer {running.token('demo-writer')}",
+                "Accept": "application/json, text/event-stream",
+                "Content-Type": "application/json",
+            },
+        )
+
+    before = ask(text)
+    assert [ask(b"{}").status_code, ask(b"{}").status_code] == [200, 200]
+    after = ask(text)
+    assert (after.status_code, after.content) == (before.status_code, before.content)
+    assert after.status_code == 400
+
+
+def test_many_rows_are_not_deep(running, call):
+    rows = {"lines": [{"amount": "1"}] * 300}
+    assert call(1, "desk__confirm", rows).status_code == call(1, "desk__confirm", rows).status_code == 200
+    assert not known._is_deep(rows)
+
+
+def test_what_json_has_no_number_for_is_null_in_a_known_answer_too(running, call, monkeypatch):
+    async def odd(*_):
+        return {"outcome": "made", "data": [float("nan"), float("-inf"), 1.5]}
+
+    call(1, "desk__list_open", {})
+    monkeypatch.setattr(running.deployment.surface, "_call", odd)
+    by_the_sdk, known_one = call(1, "desk__list_open", {}, **{"X-Once": "1"}), call(1, "desk__list_open", {})
+    assert known_one.content == by_the_sdk.content
+    result = known_one.json()["result"]
+    assert (
+        result["structuredContent"]
+        == json.loads(result["content"][0]["text"])
+        == {"outcome": "made", "data": [None, None, 1.5]}
+    )
 
 
 def test_a_known_call_that_is_too_long_is_refused_as_an_unknown_one_is(running, call):

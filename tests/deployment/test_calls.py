@@ -67,7 +67,7 @@ def test_nothing_that_was_asked_or_answered_has_a_place_in_the_record(store):
 
 def test_a_call_refused_before_its_plugin_was_asked_is_listed_too_and_was_never_open(store, agent, now):
     with store.write() as connection:
-        calls.record_refused(connection, agent, instance="operations", tool="operations__none", reason="not_listed", now=now)
+        calls.record_unasked(connection, agent, instance="operations", tool="operations__none", reason="not_listed", now=now)
     (record,) = calls.listed(store, agent.delegation_id)
     assert (record.tool, record.outcome, record.reason, record.closed_at) == ("operations__none", "refused", "not_listed", now)
     assert not calls.is_open(store, record.id, now=now)

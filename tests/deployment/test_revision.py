@@ -16,7 +16,7 @@ from meridian.deployment.store.tables import METADATA
 
 SAYS_NOTHING_OF_IT = {
     "account_sets", "accounts", "authorizations", "calls", "clients", "codes", "entries", "instances", "keys", "links",
-    "provider_groups", "revision", "sessions", "sign_in_tries",
+    "provider_groups", "repeats", "revision", "sessions", "sign_in_tries",
 }  # fmt: skip
 """Tables of which nothing is worked out that is kept: an account is reached by its group, a role by its plugin's pages."""
 

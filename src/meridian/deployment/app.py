@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import meridian.pages
 from meridian.callers import Holdings, Level
-from meridian.deployment import access, calls, dashboard, instances
+from meridian.deployment import access, calls, dashboard, instances, repeats
 from meridian.deployment.book import StoredBook
 from meridian.deployment.calls import StoredCalls
 from meridian.deployment.dashboard import Desk
@@ -39,6 +39,7 @@ from meridian.deployment.oauth.consenting import Consenting
 from meridian.deployment.oauth.endpoints import Endpoints
 from meridian.deployment.oauth.fetching import Fetching
 from meridian.deployment.reaching import BUTTON_OF, DASHBOARD, Hosted, first_page, held_on
+from meridian.deployment.repeats import Repeats
 from meridian.deployment.settings import Settings
 from meridian.deployment.signing_in import COOKIE_NAMES, SigningIn
 from meridian.deployment.store import Store
@@ -148,7 +149,12 @@ class Deployment:
             words=self._signing_in.words,
         )
         self.surface = Surface(
-            self.store, self.gateway, clock=clock, cookie_names=COOKIE_NAMES, max_body_bytes=settings.max_body_bytes
+            self.store,
+            self.gateway,
+            repeats=Repeats(self.store, clock, settings.call_lasts),
+            clock=clock,
+            cookie_names=COOKIE_NAMES,
+            max_body_bytes=settings.max_body_bytes,
         )
         application = self._application()
 
@@ -163,6 +169,7 @@ class Deployment:
     async def running(self, *, over_http: bool = True) -> AsyncIterator[None]:
         """Around all the time that the deployment runs: what its plugins start is started, and stopped again."""
         await self.store.run(calls.prune, now=self._clock())
+        await self.store.run(repeats.prune, now=self._clock())
         async with AsyncExitStack() as stack:
             for served in self._served:
                 await stack.enter_async_context(served.running())

@@ -35,7 +35,7 @@ __all__ = [
     "open_call",
     "open_in",
     "prune",
-    "record_refused",
+    "record_unasked",
 ]
 
 _KEPT_DAYS: Final = 400
@@ -151,8 +151,17 @@ def close_in(
         connection.execute(delete(calls).where(calls.c.id == call_id, calls.c.tool.is_(None)))
 
 
-def record_refused(connection: Connection, caller: Caller, *, instance: str, tool: str, reason: str, now: datetime) -> None:
-    """Record a tool's call that was refused before its plugin was asked, inside a transaction."""
+def record_unasked(
+    connection: Connection,
+    caller: Caller,
+    *,
+    instance: str,
+    tool: str,
+    now: datetime,
+    outcome: str = "refused",
+    reason: str | None = None,
+) -> None:
+    """Record a tool's call that was answered without its plugin being asked, inside a transaction."""
     connection.execute(
         insert(calls).values(
             id=new_id("C"),
@@ -165,8 +174,8 @@ def record_refused(connection: Connection, caller: Caller, *, instance: str, too
             closed_at=now,
             delegation=caller.delegation_id,
             tool=tool[:200],
-            outcome="refused",
-            reason=reason[:60],
+            outcome=outcome,
+            reason=reason and reason[:60],
         )
     )
 

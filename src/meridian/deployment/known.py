@@ -20,6 +20,8 @@ from typing import Any, Final, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from meridian.deployment import repeats
+
 __all__ = ["RESULT", "Client", "Known"]
 
 LONGEST_REQUEST_BYTES: Final = 1 << 16
@@ -160,6 +162,8 @@ class Known:
         match said:
             case {"method": "tools/list"}:
                 pass
+            case {"params": {"_meta": {repeats.KEY: _}}}:  # it asks of the one act, not of the next that is like it
+                return None
             case {"method": "tools/call", "params": {"name": str() as name, "arguments": dict() as arguments}}:
                 call = name, arguments
                 said["params"]["arguments"] = {}

@@ -35,6 +35,7 @@ from meridian.deployment.gateway import Changed, Gateway
 from meridian.deployment.known import RESULT, Known
 from meridian.deployment.oauth.metadata import Place
 from meridian.deployment.reaching import Hosted, opening, words_of
+from meridian.deployment.repeats import KEY, LONGEST_KEY, KeyedAct, Repeats, digest_of_key, digest_of_record
 from meridian.deployment.standing import Lent, Presented, Standing
 from meridian.deployment.store import Store
 from meridian.pages.answering import refused
@@ -61,6 +62,7 @@ INSTRUCTIONS: Final = (
 STANDS_NO_LONGER: Final = (
     "The client token is not one that stands: it may be mistyped, revoked or expired. Make another under Connected clients."
 )
+_NO_KEY: Final = f"The key under {KEY} is a text of 1 to {LONGEST_KEY} characters. Nothing was asked; send one, or none."
 AWAITS_CONSENT: Final = "awaits_consent"
 _PRESENTED: Final = "meridian.presented"
 
@@ -84,6 +86,7 @@ class Surface:
         store: Store,
         gateway: Gateway,
         *,
+        repeats: Repeats,
         clock: Callable[[], datetime],
         cookie_names: frozenset[str],
         max_body_bytes: int,
@@ -91,6 +94,7 @@ class Surface:
         self._store = store
         self._gateway = gateway
         self._standing = Standing(store, clock)
+        self._repeats = repeats
         self._clock = clock
         self._cookie_names = cookie_names
         self._max_body_bytes = max_body_bytes
@@ -176,7 +180,8 @@ class Surface:
             }
 
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
-            result = await self.call(presented_in(ctx), params.name, params.arguments or {})
+            key = (params.meta or {}).get(KEY)
+            result = await self.call(presented_in(ctx), params.name, params.arguments or {}, key=key)
             if ctx.request is not None:
                 ctx.request.scope.get(RESULT, []).append(result)
             return result
@@ -191,11 +196,16 @@ class Surface:
             on_call_tool=call_tool,
         )
 
-    async def call(self, presented: Presented, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a client's call. Raises MCPError, and nothing is asked, where its token stands no longer."""
+    async def call(
+        self, presented: Presented, name: str, arguments: Mapping[str, Any], *, key: object = None
+    ) -> dict[str, Any]:
+        """The result of a client's call; `key` is the one by which an act that is sent again is known.
+
+        Raises MCPError, and nothing is asked, where the client's token stands no longer.
+        """
         who = await self._stands(presented)
         try:
-            return _result(await self._call(who, presented, name, arguments))
+            return _result(await self._call(who, presented, name, arguments, key))
         except MCPError:
             raise
         except Exception:
@@ -213,11 +223,13 @@ class Surface:
             raise MCPError(types.INVALID_REQUEST, STANDS_NO_LONGER)
         return found
 
-    async def _call(self, who: Lent, presented: Presented, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _call(
+        self, who: Lent, presented: Presented, name: str, arguments: Mapping[str, Any], key: object = None
+    ) -> dict[str, Any]:
         """The outcome of a call; where who may ask what was changed before it was opened, of one that is looked at anew."""
         for _ in range(MOST_CHANGES):
             try:
-                return await self._call_once(who, name, arguments)
+                return await self._call_once(who, name, arguments, key)
             except Changed:
                 who = await self._stands(presented)
             except _AwaitsConsent:
@@ -230,7 +242,7 @@ class Surface:
                 return await self._refuse(who, self._offered[name].hosted.name, name, AWAITS_CONSENT, said)
         return await self._refuse(who, "", name, "busy", "Who may ask what is being changed. Nothing was asked; call again.")
 
-    async def _call_once(self, who: Lent, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _call_once(self, who: Lent, name: str, arguments: Mapping[str, Any], key: object = None) -> dict[str, Any]:
         offered = self._offered.get(name)
         if offered is None:
             said = f"There is no tool {name[:LONGEST_TOOL_NAME]!r}; list the tools to see those there are."
@@ -253,7 +265,21 @@ class Surface:
             client_name=who.delegation.client_name,
             tool_name=offered.tool.name,
         )
-        outcome = await self._gateway.call_tool(offered.hosted, offered.tool, arguments, caller, revision=who.revision)
+
+        async def ask() -> dict[str, Any]:
+            return await self._gateway.call_tool(offered.hosted, offered.tool, arguments, caller, revision=who.revision)
+
+        record = None if key is None or offered.tool.reads else digest_of_record(offered.tool, arguments)
+        if record is None:
+            outcome = await ask()
+        elif (known_as := digest_of_key(key)) is None:
+            return await self._refuse(who, offered.hosted.name, name, "bad_key", _NO_KEY)
+        else:
+            act = KeyedAct(who.delegation.id, name, known_as, record)
+            answer = await self._repeats.begin(act, revision=who.revision)
+            if answer is not None:
+                return await self._answer(who, offered.hosted.name, name, answer)
+            outcome = await self._repeats.make(act, ask)
         await self._note(who, refused=outcome["outcome"] == "refused")
         return outcome
 
@@ -278,13 +304,20 @@ class Surface:
             await self._store.keep(delegations.note_use, who.delegation.id, refused=refused, now=now)
 
     async def _refuse(self, who: Lent, instance: str, name: str, reason: str, detail: str) -> dict[str, Any]:
-        """A refusal of the surface's own, recorded as a call that never opened."""
+        """A refusal of the surface's own."""
+        return await self._answer(who, instance, name, refused(reason, detail))
+
+    async def _answer(self, who: Lent, instance: str, name: str, outcome: dict[str, Any]) -> dict[str, Any]:
+        """An outcome for which no plugin is asked, recorded as a call that never opened."""
         now = self._clock()
         caller = Caller(who.person.subject, who.person.display_name, "read", delegation_id=who.delegation.id)
         printed = "".join(letter if letter.isprintable() else "?" for letter in name[:LONGEST_TOOL_NAME])
-        await self._store.keep(calls.record_refused, caller, instance=instance, tool=printed, reason=reason, now=now)
-        await self._note(who, refused=True)
-        return refused(reason, detail)
+        came, reason = outcome["outcome"], outcome.get("reason")
+        await self._store.keep(
+            calls.record_unasked, caller, instance=instance, tool=printed, outcome=came, reason=reason, now=now
+        )
+        await self._note(who, refused=came == "refused")
+        return outcome
 
     async def _presented(self, scope: Scope) -> Presented | Response:
         """The token of an HTTP request that speaks for somebody, or the answer to one that does not."""

@@ -151,6 +151,7 @@ class Declaration:
             checked_by=self.checked_by,
             accounts=self.accounts,
             made_on=self.made_on,
+            shape=self.shape,
             input_schema=input_schema(self.shape),
             output_schema=output_schema(self.answers),
             destructive=self.destructive,

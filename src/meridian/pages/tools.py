@@ -27,7 +27,7 @@ class Tool:
     """What an MCP client may call: one route, by name.
 
     `reads` is True where a call changes nothing. `roles` are all of the plugin's where the route names none. The schemas are
-    in the portable form that every client takes. `path` and `method` are the route's.
+    in the portable form that every client takes. `shape` is of the record it takes; `path` and `method` are the route's.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Tool:
     checked_by: str | None
     accounts: tuple[str, ...]
     made_on: str | None
+    shape: Shape[Any] | None
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any]
     destructive: bool

@@ -283,7 +283,7 @@ def test_many_calls_are_paged_by_plain_links_and_each_is_on_one_page(running, cl
     for number in range(120):
         at = running.clock() + timedelta(seconds=number)
         refused = partial(
-            calls.record_refused, caller=caller, instance="desk", tool=f"desk__{number}", reason="not_served", now=at
+            calls.record_unasked, caller=caller, instance="desk", tool=f"desk__{number}", reason="not_served", now=at
         )
         store.rewrite(refused)
     page, seen = clients(), []

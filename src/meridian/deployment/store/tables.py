@@ -338,6 +338,18 @@ calls: Final = Table(
     Index(None, "delegation", "opened_at"),
 )
 
+repeats: Final = Table(
+    "repeats",
+    METADATA,
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), primary_key=True),
+    _text("tool", 200, primary_key=True),
+    _text("key", 64, primary_key=True),
+    _text("record", 64),
+    _moment("begun_at"),
+    Column("answer", Text, nullable=True),
+)
+"""Acts that came with a key: digests of the key and of the record, and the outcome object, absent while nobody knows it."""
+
 account_sets: Final = Table(
     "account_sets",
     METADATA,

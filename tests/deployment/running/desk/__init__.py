@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 from starlette.responses import HTMLResponse, RedirectResponse
 
@@ -189,3 +190,20 @@ def greedy(request: meridian.Request) -> meridian.Response:
             "X-Of-Its-Own": "kept",
         },
     )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How often something was asked."""
+
+    asked: int
+
+
+@pages.route("/count", levels="write", roles=["operations"], methods=["POST"], params=Wanted, answers=Asked)
+async def count(request: meridian.Request[Wanted]) -> meridian.Response:
+    """Count how often this was asked, after so many seconds."""
+    kept = Path(request.plugin.storage_url.removeprefix("sqlite:///")).with_suffix(".count")
+    asked = int(kept.read_text()) + 1 if kept.exists() else 1
+    kept.write_text(str(asked))
+    await asyncio.sleep(request.params.at_most or 0)
+    return pages.answer(None, Asked(asked))

@@ -11,6 +11,7 @@ The code has a name, `meridian JSON reader of Lot`, and a traceback shows its li
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -127,7 +128,7 @@ def _first_true(branches: list[Branch]) -> Code:
     return code
 
 
-class _Writer:
+class _Writer(ABC):
     """Writes one function; keeps the names that it uses."""
 
     source: ClassVar[Source]
@@ -233,9 +234,9 @@ class _Writer:
             [f"{self.strange}({self.called(f'{shape.name}_shape', shape)}, row, {at}, found)"],
         ]
 
+    @abstractmethod
     def field(self, field: FieldShape, at: str) -> Code:
         """Reads one field; one that is absent, and may be, is counted."""
-        raise NotImplementedError
 
     def may_be_absent(self, field: FieldShape) -> bool:
         return not field.required
@@ -268,9 +269,9 @@ class _Writer:
         """Goes on to the next row where `row` is as if it had not been sent."""
         return []
 
+    @abstractmethod
     def refused(self, shape: Shape[Any], at: str) -> str:
         """An expression for what `wrong`, a ValueError of the record's own, makes of it."""
-        raise NotImplementedError
 
     def default(self, field: FieldShape) -> str:
         """An expression for the value of an optional field that nothing was given for."""
@@ -304,19 +305,21 @@ class _Writer:
             ],
         ]
 
+    @abstractmethod
     def before_rows(self, cell: Cell) -> Code:
-        raise NotImplementedError
+        """Looks at the `rows` as a whole, before any is read."""
 
+    @abstractmethod
     def each_row(self, cell: Cell, one: Code) -> Code:
         """Does `one` for each `row` of the `rows`, whose number or key is `n`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item(self, item: Cell) -> Code:
         """Reads `row`, which is no record, into `value`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def after_rows(self, cell: Cell) -> Code:
-        raise NotImplementedError
+        """Looks at what was kept of them, once all are read."""
 
     def if_long(self, cell: Cell) -> Code:
         """Reads many rows by column, where there are columns of them."""

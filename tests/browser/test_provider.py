@@ -10,10 +10,16 @@ import openid
 
 
 @pytest.fixture(scope="module")
-def provider(request: pytest.FixtureRequest) -> Iterator[openid.TestProvider]:
-    """A provider of this module's tests."""
-    with openid.provider(request.config.cache.mkdir("oidc-provider")) as provider:
-        yield provider
+def providers(request: pytest.FixtureRequest) -> Iterator[openid.Providers]:
+    """Where this module's tests have their provider from."""
+    with openid.providers(request.config.cache.mkdir("oidc-provider")) as made:
+        yield made
+
+
+@pytest.fixture
+def provider(providers: openid.Providers) -> openid.TestProvider:
+    """A provider that answers."""
+    return providers.running()
 
 
 @pytest.fixture

@@ -21,10 +21,16 @@ PEOPLE = {
 
 
 @pytest.fixture(scope="module")
-def process(request):
-    """A provider of this module's tests."""
-    with openid.provider(request.config.cache.mkdir("oidc-provider")) as provider:
-        yield provider
+def providers(request):
+    """Where this module's tests have their provider from."""
+    with openid.providers(request.config.cache.mkdir("oidc-provider")) as made:
+        yield made
+
+
+@pytest.fixture
+def process(providers):
+    """A provider that answers, and knows nobody yet."""
+    return providers.running()
 
 
 @pytest.fixture

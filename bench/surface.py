@@ -272,7 +272,7 @@ def _growth(server: _Server, calls: int) -> float:
 async def _shares(folder: str, calls: int) -> dict[str, float]:
     """What each part of a call takes of a whole one, in process: none of them is left out, or put off past the answer."""
     from meridian.callers import Caller
-    from meridian.deployment.calls import Opening, StoredCalls
+    from meridian.deployment.calls import CallLimits, Opening, StoredCalls
     from meridian.deployment.fingerprints import new_id
     from meridian.deployment.standing import Presented, Standing
 
@@ -288,7 +288,7 @@ async def _shares(folder: str, calls: int) -> dict[str, float]:
         level, carried = (await kept.reach(lent, hosted)).opening(tool)
         assert level is not None
         caller = Caller(lent.person.subject, lent.person.display_name, level, carried, delegation_id=lent.delegation.id)
-        recorded, opened = StoredCalls(store), list[str]()
+        recorded, opened = StoredCalls(store, CallLimits(10_000, 1_000_000)), list[str]()
 
         async def anew() -> None:
             standing = Standing(store, clock)
@@ -340,7 +340,8 @@ def _deployment(folder: str) -> Any:
     left = TOOLS - len(balance.pages.tools)
     parts = {"one": left // 2, "two": left - left // 2}
     return Deployment(
-        [balance, *(Loaded(name, _small(name, count), name, name) for name, count in parts.items())], Settings(data=folder)
+        [balance, *(Loaded(name, _small(name, count), name, name) for name, count in parts.items())],
+        Settings(data=folder, calls_at_once=10_000, calls_per_minute=1_000_000),
     )
 
 

@@ -27,7 +27,7 @@ import meridian.pages
 from meridian.callers import Holdings, Level
 from meridian.deployment import access, calls, dashboard, instances, repeats
 from meridian.deployment.book import StoredBook
-from meridian.deployment.calls import StoredCalls
+from meridian.deployment.calls import CallLimits, StoredCalls
 from meridian.deployment.dashboard import Desk
 from meridian.deployment.door import OperationsDoor
 from meridian.deployment.drawing import BRAND, SIGN_OUT, Drawing
@@ -103,7 +103,7 @@ class Deployment:
         self.instances: tuple[Instance, ...] = ()
         now = clock()
         key = deployment_key(self.store, now=now)
-        kept_calls = StoredCalls(self.store)
+        kept_calls = StoredCalls(self.store, CallLimits(settings.calls_at_once, settings.calls_per_minute))
         door = OperationsDoor(StoredBook(self.store), kept_calls, key, clock)
         surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND, sign_out=SIGN_OUT)
         self._served: list[Served] = []
@@ -151,6 +151,7 @@ class Deployment:
         self.surface = Surface(
             self.store,
             self.gateway,
+            calls=kept_calls,
             repeats=Repeats(self.store, clock, settings.call_lasts),
             clock=clock,
             cookie_names=COOKIE_NAMES,

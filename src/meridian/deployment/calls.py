@@ -13,19 +13,38 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from meridian.callers import Accounts, Caller, Level
 from meridian.deployment.fingerprints import new_id
 from meridian.deployment.store import Store
 from meridian.deployment.store.prepared import Prepared
-from meridian.deployment.store.tables import account_sets, calls, revision
+from meridian.deployment.store.revision import read_revision
+from meridian.deployment.store.tables import account_sets, call_minutes, calls, recent_acts, revision
 from meridian.pages.assertion import LISTED_ACCOUNTS, digest_of_accounts
 
 __all__ = [
+    "CallLimits",
     "CallRecord",
+    "Opened",
     "Opening",
     "StoredCalls",
+    "TooMany",
     "close_call",
     "close_in",
     "is_open",
@@ -40,6 +59,9 @@ __all__ = [
 
 _KEPT_DAYS: Final = 400
 _MOST_LISTED: Final = 500
+_REPEATED_WITHIN: Final = timedelta(seconds=60)
+PERHAPS_MADE: Final = frozenset({"failed", "timed_out", "untyped"})
+"""Refusals after which nobody knows whether the act was made."""
 
 _OPENED: Final = ("id", "instance", "subject", "level", "acts", "opened_at", "expires_at", "delegation", "tool")
 _SEEN: Final = bindparam("revision", type_=BigInteger)
@@ -47,7 +69,15 @@ _OPEN: Final = Prepared(
     insert(calls).from_select(
         _OPENED,
         select(*(bindparam(name, type_=calls.c[name].type) for name in _OPENED)).where(
-            or_(_SEEN.is_(None), exists().where(revision.c.number == _SEEN))
+            or_(_SEEN.is_(None), exists().where(revision.c.number == _SEEN)),
+            select(func.count())
+            .where(
+                calls.c.delegation == bindparam("delegation"),
+                calls.c.closed_at.is_(None),
+                calls.c.expires_at > bindparam("opened_at", type_=calls.c.opened_at.type),
+            )
+            .scalar_subquery()
+            < bindparam("at_once", type_=Integer),
         ),
     ),
 )
@@ -56,6 +86,57 @@ _CLOSE: Final = Prepared(
     .where(calls.c.id == bindparam("call"), calls.c.closed_at.is_(None), calls.c.tool.is_not(None))
     .values({name: bindparam(name) for name in ("closed_at", "outcome", "reason")})
 )
+_MINUTE: Final = bindparam("minute", type_=BigInteger)
+_COUNT: Final = Prepared(
+    update(call_minutes)
+    .where(
+        call_minutes.c.delegation == bindparam("of"),
+        or_(call_minutes.c.minute != _MINUTE, call_minutes.c.calls < bindparam("most", type_=Integer)),
+    )
+    .values(minute=_MINUTE, calls=case((call_minutes.c.minute == _MINUTE, call_minutes.c.calls + 1), else_=1))
+)
+"""Counts one call more, where it is not one too many."""
+
+_MARK: Final = Prepared(insert(recent_acts).values({each.name: bindparam(each.name) for each in recent_acts.c}))
+_FORGET: Final = Prepared(
+    delete(recent_acts).where(recent_acts.c.opened_at <= bindparam("until", type_=recent_acts.c.opened_at.type))
+)
+_UNSURE: Final = or_(
+    calls.c.outcome.is_(None),
+    and_(calls.c.outcome == "refused", or_(*(calls.c.reason == each for each in sorted(PERHAPS_MADE)))),
+)
+_SAME: Final = Prepared(
+    select(calls.c.id, case((_UNSURE, "unsure"), else_=calls.c.outcome).label("came"))
+    .join(recent_acts, recent_acts.c.call == calls.c.id)
+    .where(recent_acts.c.mark == bindparam("mark"), or_(_UNSURE, calls.c.outcome != "refused"))
+    .order_by(recent_acts.c.opened_at.desc())
+    .limit(literal_column("1"))
+)
+"""The last act with a mark, and what came of it; one that was refused is none."""
+
+
+@dataclass(frozen=True)
+class CallLimits:
+    """How many calls a delegation may have under way, and make in a minute of the clock."""
+
+    at_once: int = 32
+    per_minute: int = 600
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A call that was opened. `repeat_of` is the same act of the same delegation within the last minute, and what came of it:
+    `made`, `unchanged`, or `unsure` where it is under way or nobody knows."""
+
+    repeat_of: tuple[str, str] | None = None
+
+
+class TooMany(Exception):
+    """A call that was not opened, because its delegation makes as many as it may; `detail` says so."""
+
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(detail)
 
 
 @dataclass(frozen=True)
@@ -94,7 +175,10 @@ def open_call(
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """A call that is to be opened. `revision` is the one its caller was worked out under: under another it is not opened."""
+    """A call that is to be opened. `revision` is the one its caller was worked out under: under another it is not opened.
+
+    `mark` is what an act of a client's has in common with the same one sent again; one that `has_key` is known by that instead.
+    """
 
     id: str
     caller: Caller
@@ -104,12 +188,17 @@ class Opening:
     now: datetime
     tool: str | None = None
     revision: int | None = None
+    mark: str | None = None
+    has_key: bool = False
 
 
-def open_in(connection: Connection, opening: Opening) -> bool:
-    """Open the call, inside a transaction; whether it was, which only a revision that has passed can be in the way of."""
+def open_in(connection: Connection, opening: Opening, limits: CallLimits = CallLimits()) -> Opened | TooMany | None:
+    """Open the call, inside a transaction. TooMany where its delegation is at one of its limits; None where the revision has
+    passed."""
     caller = opening.caller
     until = opening.now + opening.lasts
+    if caller.delegation_id is not None and (said := _count(connection, caller.delegation_id, opening.now, limits)):
+        return said
     sets = {
         digest_of_accounts(reached.ids): reached
         for holding in caller.holdings.values()
@@ -129,8 +218,48 @@ def open_in(connection: Connection, opening: Opening) -> bool:
         "delegation": caller.delegation_id,
         "tool": opening.tool,
         "revision": opening.revision,
+        "at_once": limits.at_once,
     }
-    return _OPEN.run(connection, values) == 1
+    found = None
+    if opening.mark is not None and not opening.has_key:
+        found = _same_act(connection, opening.mark, opening.now)
+    if _OPEN.run(connection, values) == 0:
+        if opening.revision is not None and opening.revision != read_revision(connection):
+            return None
+        return TooMany(
+            f"This client has {_calls(limits.at_once)} under way, as many as it may at once. Nothing was asked; call again "
+            "when one of them is answered."
+        )
+    if opening.mark is not None:
+        _MARK.run(connection, {"call": opening.id, "mark": opening.mark, "opened_at": opening.now})
+    return Opened(found)
+
+
+def _count(connection: Connection, delegation: str, now: datetime, limits: CallLimits) -> TooMany | None:
+    """Count a call of the delegation; TooMany, and it is not counted, where it made as many in this minute as it may."""
+    minute, second = divmod(int(now.timestamp()), 60)
+    if _COUNT.run(connection, {"of": delegation, "minute": minute, "most": limits.per_minute}):
+        return None
+    known = connection.execute(select(call_minutes.c.minute).where(call_minutes.c.delegation == delegation)).one_or_none()
+    if known is None:
+        connection.execute(insert(call_minutes).values(delegation=delegation, minute=minute, calls=1))
+        return None
+    return TooMany(
+        f"This client made {_calls(limits.per_minute)} in this minute, as many as it may. Nothing was asked; call again in "
+        f"{60 - second} seconds."
+    )
+
+
+def _calls(number: int) -> str:
+    return f"{number} call{'' if number == 1 else 's'}"
+
+
+def _same_act(connection: Connection, mark: str, now: datetime) -> tuple[str, str] | None:
+    """The last call with this mark within a minute, and what came of it; one that was refused is none. Older marks are
+    forgotten."""
+    _FORGET.run(connection, {"until": now - _REPEATED_WITHIN})
+    found = _SAME.rows(connection, {"mark": mark})
+    return (found[0].id, found[0].came) if found else None
 
 
 def close_call(store: Store, call_id: str, *, now: datetime, outcome: str | None = None, reason: str | None = None) -> None:
@@ -160,8 +289,12 @@ def record_unasked(
     now: datetime,
     outcome: str = "refused",
     reason: str | None = None,
-) -> None:
-    """Record a tool's call that was answered without its plugin being asked, inside a transaction."""
+    limits: CallLimits = CallLimits(),
+) -> TooMany | None:
+    """Record a tool's call that was answered without its plugin being asked, inside a transaction; TooMany, and it is not
+    recorded, where its delegation made as many calls in this minute as it may."""
+    if caller.delegation_id is not None and (said := _count(connection, caller.delegation_id, now, limits)):
+        return said
     connection.execute(
         insert(calls).values(
             id=new_id("C"),
@@ -178,6 +311,7 @@ def record_unasked(
             reason=reason and reason[:60],
         )
     )
+    return None
 
 
 def is_open(store: Store, call_id: str, *, now: datetime) -> bool:
@@ -238,18 +372,19 @@ class StoredCalls:
     Those that this process has open it knows by itself: nobody else closes them.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, limits: CallLimits = CallLimits()) -> None:
         self._store = store
+        self._limits = limits
         self._open_here: dict[str, datetime] = {}
 
-    async def open(self, opening: Opening) -> bool:
-        """Open the call; whether it was, which only a revision that has passed can be in the way of.
+    async def open(self, opening: Opening) -> Opened | TooMany | None:
+        """Open the call. TooMany where its delegation is at one of its limits; None where the revision has passed.
 
         What is about to act is known to the disk before its plugin is; that something is read may be lost in a power cut.
         """
         keep = self._store.keep_lasting if opening.acts else self._store.keep
-        opened = await keep(open_in, opening)
-        if opened:
+        opened = await keep(open_in, opening, self._limits)
+        if isinstance(opened, Opened):
             self._open_here[opening.id] = opening.now + opening.lasts
         return opened
 
@@ -257,6 +392,22 @@ class StoredCalls:
         """Close the call: from here on the door admits nothing for it."""
         self._open_here.pop(call_id, None)
         await self._store.keep(close_in, call_id, now=now, outcome=outcome, reason=reason)
+
+    async def record_unasked(
+        self, caller: Caller, *, instance: str, tool: str, now: datetime, outcome: str, reason: str | None
+    ) -> TooMany | None:
+        """Record a tool's call that was answered without its plugin being asked; TooMany, and it is not recorded, where its
+        delegation made as many calls in this minute as it may."""
+        return await self._store.keep(
+            record_unasked,
+            caller,
+            instance=instance,
+            tool=tool,
+            now=now,
+            outcome=outcome,
+            reason=reason,
+            limits=self._limits,
+        )
 
     async def is_open(self, call_id: str, *, now: datetime) -> bool:
         """Whether the call was opened, is not closed, and has not outlived its time."""

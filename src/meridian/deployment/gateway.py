@@ -9,6 +9,8 @@ before, in `signing_in` and `surface`; what a plugin serves to whom is its own g
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import json
 import logging
 import tempfile
@@ -28,7 +30,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from meridian.callers import Caller, Holdings, Level, cut
-from meridian.deployment.calls import Opening, StoredCalls
+from meridian.deployment.calls import Opening, StoredCalls, TooMany
 from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
 from meridian.deployment.fingerprints import new_id
 from meridian.deployment.identity import Person
@@ -99,6 +101,8 @@ class _Asked:
     around: Scope
     tool: str | None = None
     revision: int | None = None
+    mark: str | None = None
+    has_key: bool = False
 
 
 class Gateway:
@@ -143,11 +147,21 @@ class Gateway:
             await answer(scope, receive, send)
 
     async def call_tool(
-        self, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any], caller: Caller, *, revision: int
+        self,
+        hosted: Hosted,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        caller: Caller,
+        *,
+        revision: int,
+        record: str | None = None,
+        has_key: bool = False,
     ) -> dict[str, Any]:
-        """The outcome of a tool's call by `caller`, whose holdings are cut to the level the call opens at already.
+        """The outcome of a tool's call by `caller`, whose holdings are cut to the level the call opens at already. `record` is
+        the digest of what an act is called with, and `has_key` says that its caller gave it a key.
 
-        Raises Changed, and the plugin is not asked, where `revision`, under which `caller` was worked out, has passed.
+        The plugin is not asked where it raises Changed, as `revision`, under which `caller` was worked out, has passed; or
+        TooMany, as the caller's delegation is at one of its limits.
         """
         raw = json.dumps(arguments).encode()
         asked = _Asked(
@@ -163,8 +177,15 @@ class Gateway:
             around={"scheme": "http", "server": None, "http_version": "1.1"},
             tool=surface_name(hosted.name, tool.name),
             revision=revision,
+            mark=None if record is None else self._mark(caller, hosted, tool, record),
+            has_key=has_key,
         )
         return await self._call(asked)
+
+    def _mark(self, caller: Caller, hosted: Hosted, tool: Tool, record: str) -> str:
+        """What an act has in common with the same one of the same delegation, and nobody makes who guesses its record."""
+        text = f"act/{caller.delegation_id}/{hosted.name}/{tool.name}/{record}"
+        return hmac.new(self._deployment_key, text.encode(), hashlib.sha256).hexdigest()
 
     async def _browse(self, request: Request, send: Send) -> Response | None:
         name, _, rest = request.scope["path"].removeprefix("/").partition("/")
@@ -369,9 +390,14 @@ class Gateway:
             now=now,
             tool=asked.tool,
             revision=asked.revision,
+            mark=asked.mark,
+            has_key=asked.has_key,
         )
-        if not await self._calls.open(opening):
+        opened = await self._calls.open(opening)
+        if opened is None:
             raise Changed
+        if isinstance(opened, TooMany):
+            raise opened
         claims = assertion.Claims(
             caller=asked.caller,
             instance=asked.hosted.name,
@@ -382,6 +408,7 @@ class Gateway:
             call_id=call_id,
             expires_at=int((now + lasts).timestamp()),
             acts=asked.acts,
+            repeat_of=opened.repeat_of,
         )
         call = _Call(call_id, assertion.write(claims, asked.hosted.key, self._deployment_key))
         try:

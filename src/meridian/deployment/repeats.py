@@ -17,6 +17,7 @@ from typing import Any, Final
 import anyio
 from sqlalchemy import Connection, Row, and_, delete, insert, select, update
 
+from meridian.deployment.calls import PERHAPS_MADE, TooMany
 from meridian.deployment.gateway import Changed
 from meridian.deployment.store import Store
 from meridian.deployment.store.revision import read_revision
@@ -34,8 +35,6 @@ LONGEST_KEY: Final = 200
 
 _KEPT: Final = timedelta(hours=24)
 _LOOKED_AGAIN_AFTER_SECONDS: Final = 0.1
-_PERHAPS_MADE: Final = frozenset({"failed", "timed_out", "untyped"})
-"""Refusals after which nobody knows whether the act was made."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +91,12 @@ class Repeats:
         """What `ask` answers, remembered unless it was refused. Where nobody knows what came of it, the key says so."""
         try:
             outcome = await ask()
-        except Changed:
+        except (Changed, TooMany):
             await self._store.keep(_let_go, act)
             raise
         if outcome["outcome"] != "refused":
             await self._store.keep(_answer, act, json.dumps(outcome))
-        elif outcome["reason"] not in _PERHAPS_MADE:
+        elif outcome["reason"] not in PERHAPS_MADE:
             await self._store.keep(_let_go, act)
         return outcome
 

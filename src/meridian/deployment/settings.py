@@ -56,6 +56,10 @@ class Settings:
     )
     sign_in_link_hours: int = field(default=24, description="How long a one-time link may wait to be used.", min=1, max=168)
     call_seconds: int = field(default=60, description="How long a call to a plugin may take.", min=1, max=3600)
+    calls_at_once: int = field(default=32, description="How many calls a client may have under way at once.", min=1, max=10_000)
+    calls_per_minute: int = field(
+        default=600, description="How many calls a client may make in a minute of the clock.", min=1, max=1_000_000
+    )
     max_body_bytes: int = field(
         default=10 * 1024 * 1024, description="How large a request's body may be.", min=1024, max=1024 * 1024 * 1024
     )

@@ -30,7 +30,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from meridian.callers import Caller, Holdings
-from meridian.deployment import calls, delegations
+from meridian.deployment import delegations
+from meridian.deployment.calls import StoredCalls, TooMany
 from meridian.deployment.gateway import Changed, Gateway
 from meridian.deployment.known import RESULT, Known
 from meridian.deployment.oauth.metadata import Place
@@ -86,6 +87,7 @@ class Surface:
         store: Store,
         gateway: Gateway,
         *,
+        calls: StoredCalls,
         repeats: Repeats,
         clock: Callable[[], datetime],
         cookie_names: frozenset[str],
@@ -94,6 +96,7 @@ class Surface:
         self._store = store
         self._gateway = gateway
         self._standing = Standing(store, clock)
+        self._calls = calls
         self._repeats = repeats
         self._clock = clock
         self._cookie_names = cookie_names
@@ -232,6 +235,8 @@ class Surface:
                 return await self._call_once(who, name, arguments, key)
             except Changed:
                 who = await self._stands(presented)
+            except TooMany as over:
+                return await self._hold_off(who, over)
             except _AwaitsConsent:
                 said = (
                     f"{name} waits for your person's consent: it acts, and they were not shown so when they allowed this "
@@ -266,11 +271,20 @@ class Surface:
             tool_name=offered.tool.name,
         )
 
-        async def ask() -> dict[str, Any]:
-            return await self._gateway.call_tool(offered.hosted, offered.tool, arguments, caller, revision=who.revision)
+        record = None if offered.tool.reads else digest_of_record(offered.tool, arguments)
 
-        record = None if key is None or offered.tool.reads else digest_of_record(offered.tool, arguments)
-        if record is None:
+        async def ask() -> dict[str, Any]:
+            return await self._gateway.call_tool(
+                offered.hosted,
+                offered.tool,
+                arguments,
+                caller,
+                revision=who.revision,
+                record=record,
+                has_key=key is not None,
+            )
+
+        if key is None or record is None:
             outcome = await ask()
         elif (known_as := digest_of_key(key)) is None:
             return await self._refuse(who, offered.hosted.name, name, "bad_key", _NO_KEY)
@@ -313,11 +327,16 @@ class Surface:
         caller = Caller(who.person.subject, who.person.display_name, "read", delegation_id=who.delegation.id)
         printed = "".join(letter if letter.isprintable() else "?" for letter in name[:LONGEST_TOOL_NAME])
         came, reason = outcome["outcome"], outcome.get("reason")
-        await self._store.keep(
-            calls.record_unasked, caller, instance=instance, tool=printed, outcome=came, reason=reason, now=now
-        )
+        over = await self._calls.record_unasked(caller, instance=instance, tool=printed, outcome=came, reason=reason, now=now)
+        if over is not None:
+            return await self._hold_off(who, over)
         await self._note(who, refused=came == "refused")
         return outcome
+
+    async def _hold_off(self, who: Lent, over: TooMany) -> dict[str, Any]:
+        """The refusal of a call too many. The client is seen to be refused; the call is not listed, or there were no limit."""
+        await self._note(who, refused=True)
+        return refused("too_many_calls", over.detail)
 
     async def _presented(self, scope: Scope) -> Presented | Response:
         """The token of an HTTP request that speaks for somebody, or the answer to one that does not."""

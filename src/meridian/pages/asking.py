@@ -35,7 +35,8 @@ class Prepared(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """An identical act of the same delegation a moment ago."""
+    """An identical act of the same delegation within the last minute, and its outcome: `made`, `unchanged`, or `unsure`
+    where it is under way still or nobody knows what came of it."""
 
     call_id: str
     outcome: str

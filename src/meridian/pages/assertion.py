@@ -82,6 +82,8 @@ class Claims:
     call_id: str
     expires_at: int
     acts: bool
+    repeat_of: tuple[str, str] | None = None
+    """The call of an identical act a moment ago, and what came of it."""
 
 
 def digest(body: bytes) -> str:
@@ -122,6 +124,7 @@ def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_
         "acts": claims.acts,
         "tool": caller.tool_name,
         "prepared": caller.prepared_call_id,
+        "repeat": claims.repeat_of,
     }
     asks = _printed(who)
     text = f"{len(asks)}.{asks}{_printed(what)}"
@@ -159,6 +162,7 @@ def read(
     return Claims(
         caller.in_call(value, what["tool"], what["prepared"]), what["instance"], what["method"], what["path"],
         what["query"], what["body"], what["call"], what["expires"], what["acts"],
+        None if what["repeat"] is None else tuple(what["repeat"]),
     )  # fmt: skip
 
 

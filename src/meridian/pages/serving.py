@@ -27,7 +27,7 @@ from meridian.errors import Problem, Refusal, Unread
 from meridian.pages import answering, assertion, redrawing
 from meridian.pages.answering import Answer, Made, Page
 from meridian.pages.asked import NOWHERE, Asked
-from meridian.pages.asking import Request
+from meridian.pages.asking import Repeat, Request
 from meridian.pages.assertion import Claims, NotAsserted
 from meridian.pages.bodies import BadBody, Body, Limits, read_body
 from meridian.pages.declaring import Declaration, Pages, near
@@ -242,6 +242,7 @@ class Served:
             query=query,
             headers=asked.headers,
             files=ImmutableMultiDict(asked.body.files) if asked.body.files else _NO_FILES,
+            repeat_of=None if asked.claims.repeat_of is None else Repeat(*asked.claims.repeat_of),
             read_as=asked.reading,
             pairs=asked.body.pairs or query.multi_items(),
             link=self._link(asked.root_path),

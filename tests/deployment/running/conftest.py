@@ -82,7 +82,7 @@ class Running:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(data=str(tmp_path / "data"), call_seconds=3)
+    return Settings(data=str(tmp_path / "data"), call_seconds=3, calls_at_once=64)
 
 
 @pytest.fixture

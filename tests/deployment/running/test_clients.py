@@ -99,6 +99,7 @@ def test_each_row_lists_the_tools_it_reaches_those_that_act_apart_from_those_tha
                 ("desk__slow", "Take too long."),
                 ("desk__blocked", "Block a thread for so many seconds."),
                 ("desk__count", "Count how often this was asked, after so many seconds."),
+                ("desk__again", "Say what this was a repeat of."),
             ],
             "Reads": [
                 list_open,

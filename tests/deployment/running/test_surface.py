@@ -17,7 +17,7 @@ BOTH_ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 WRITERS = [
     "desk__list_open", "desk__confirm", "desk__check", "desk__plain", "desk__broken", "desk__ending", "desk__slow",
-    "desk__blocked", "desk__count",
+    "desk__blocked", "desk__count", "desk__again",
 ]  # fmt: skip
 
 

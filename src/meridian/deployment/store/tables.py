@@ -26,6 +26,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 
 METADATA: Final = MetaData(
@@ -320,6 +321,8 @@ codes: Final = Table(
     _moment("spent_at", nullable=True),
 )
 
+_UNDER_WAY: Final = text("closed_at IS NULL")
+
 calls: Final = Table(
     "calls",
     METADATA,
@@ -336,7 +339,26 @@ calls: Final = Table(
     _text("outcome", 20, nullable=True),
     _text("reason", 60, nullable=True),
     Index(None, "delegation", "opened_at"),
+    Index("ix_calls_under_way", "delegation", sqlite_where=_UNDER_WAY, postgresql_where=_UNDER_WAY),
 )
+
+call_minutes: Final = Table(
+    "call_minutes",
+    METADATA,
+    _text("delegation", 40, ForeignKey("delegations.id", ondelete="CASCADE"), primary_key=True),
+    Column("minute", BigInteger, nullable=False),
+    Column("calls", Integer, nullable=False),
+)
+"""How many calls a delegation made in the last minute, counted from 1970, that it made any in."""
+
+recent_acts: Final = Table(
+    "recent_acts",
+    METADATA,
+    _text("call", 40, ForeignKey("calls.id", ondelete="CASCADE"), primary_key=True),
+    _text("mark", 64, index=True),
+    Column("opened_at", Moment(), nullable=False, index=True),
+)
+"""The acts of the last minute, by what makes one the same as another."""
 
 repeats: Final = Table(
     "repeats",

@@ -207,3 +207,12 @@ async def count(request: meridian.Request[Wanted]) -> meridian.Response:
     kept.write_text(str(asked))
     await asyncio.sleep(request.params.at_most or 0)
     return pages.answer(None, Asked(asked))
+
+
+@pages.route("/again", levels="write", roles=["operations"], methods=["POST"], params=Wanted)
+async def again(request: meridian.Request[Wanted]) -> meridian.Response:
+    """Say what this was a repeat of."""
+    if request.params.at_most == 0:
+        pages.refuse("No.")
+    await asyncio.sleep((request.params.at_most or 0) / 100)
+    return pages.answer(None, {"repeat": list(request.repeat_of or ())})

@@ -202,7 +202,7 @@ async def test_a_change_of_groups_holds_at_the_next_request_and_at_the_client_s_
         admin.done("/people/join", group="demo-writers", subject="demo-writer")
     async with running.client("demo-writer") as client:
         after = browser.get("/desk/open/").status_code, len((await client.list_tools()).tools)
-    assert (before, between, listed, after) == ((200, 9), 403, [], (200, 9))
+    assert (before, between, listed, after) == ((200, 10), 403, [], (200, 10))
 
 
 def test_somebody_is_given_access_from_nothing_by_the_forms_alone(running, admin):

@@ -189,6 +189,16 @@ def test_records_declared_in_a_function_find_each_other_by_name():
     assert elsewhere() == shape_of(Inner).fields[0]
 
 
+def test_an_annotation_means_the_nearest_of_its_name():
+    int = Decimal  # noqa: A001, F841  (the annotation below names it)
+
+    @dataclass(frozen=True)
+    class Ask:
+        cost: int
+
+    assert shape_of(Ask).fields[0].kind == DecimalKind()
+
+
 def test_records_of_a_page_that_is_run_find_each_other_by_name():
     page = """
 from __future__ import annotations

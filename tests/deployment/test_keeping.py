@@ -152,6 +152,22 @@ def test_the_log_ahead_begins_anew_now_and_then(store, tmp_path, monkeypatch):
         assert sibling.execute("select count(*) from accounts").fetchone() == (1_000,)
 
 
+def test_nobody_waits_for_the_log_ahead_to_be_brought_in_unless_it_is_long(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "_LONGEST_LOG_PAGES", 3_000)
+    sizes = []
+
+    def add_many(connection, first):
+        connection.execute(insert(accounts), [{"id": f"A-{first}-{number}", "name": "x" * 200} for number in range(2_000)])
+
+    async def keep():
+        for number in range(60):
+            await store.keep_lasting(add_many, number)
+            sizes.append((tmp_path / "meridian.db-wal").stat().st_size)
+
+    asyncio.run(keep())
+    assert 2_000 * 4_096 < max(sizes) < 4_000 * 4_096
+
+
 def test_a_log_that_cannot_be_brought_in_is_in_nobody_s_way(store, monkeypatch, caplog):
     monkeypatch.setattr(store_module, "_TIDIED_AFTER", 1)
     monkeypatch.setattr(store_module, "_TIDYING_MILLISECONDS", "; no number")

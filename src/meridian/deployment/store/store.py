@@ -39,6 +39,8 @@ _THREADS: Final = 8
 _READING_THREADS: Final = 4
 _TIDIED_AFTER: Final = 1_000
 """So many writes fill the write-ahead log with some ten megabytes."""
+_LONGEST_LOG_PAGES: Final = 10_000
+"""What is written at length fills the log sooner; past these forty megabytes, whoever writes brings it in."""
 _TIDYING_MILLISECONDS: Final = 20
 _BUSY_TIMEOUT_SECONDS: Final = 15
 _ATTEMPTS: Final = 5
@@ -159,7 +161,11 @@ class Store:
         self._engine.dispose()
 
     def _writes(self) -> Connection:
-        return self._engine.connect().execution_options(meridian_writes=True)
+        connection = self._engine.connect().execution_options(meridian_writes=True)
+        if self._at_once is not None:  # or SQLite brings the log in before whoever waits for the transaction is answered
+            driver: Any = connection.connection.dbapi_connection
+            driver.execute(f"PRAGMA wal_autocheckpoint = {_LONGEST_LOG_PAGES}")
+        return connection
 
     def _tidy(self, connection: Connection) -> None:
         """Bring the write-ahead log into the database now and then, so that it begins anew: most of it while others write on,

@@ -156,7 +156,7 @@ def test_importing_meridian_loads_no_commands_and_none_of_what_only_serving_need
     """An import is paid for by whatever names the package, `meridian plugin check` and every test among them."""
     loaded = loaded_by("import meridian")
     ours = {name for name in loaded if name.startswith("meridian.commands") or name == "meridian.pages.serving"}
-    assert ours | (loaded & {"jinja2", "sqlite3", "pydantic", "difflib"}) == set()
+    assert ours | (loaded & {"jinja2", "sqlite3", "pydantic", "difflib", "pathlib"}) == set()
 
 
 def test_records_can_be_used_alone():

@@ -13,8 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Final, Generic, Literal, NoReturn, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NoReturn, TypedDict, overload
 
 from starlette.responses import Response
 from typing_extensions import TypeVar, Unpack
@@ -25,6 +24,9 @@ from meridian.pages.answering import Answer, Made, Page, refuse
 from meridian.pages.asking import Request
 from meridian.pages.tools import DESCRIPTION_LIMIT, Tool, input_schema, output_schema, refuse_name, title_from
 from meridian.records import Choice, Shape, Text, Uuid, paths, refuse_reserved, shape_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Declaration", "Levels", "Pages", "View", "near"]
 
@@ -122,6 +124,8 @@ class Declaration:
     @property
     def source(self) -> str:
         """The view and where it stands, for its author: `confirm (lots.py:25)`."""
+        from pathlib import Path
+
         view = inspect.unwrap(self.view)
         code = getattr(view, "__code__", None)
         own = getattr(view, "__name__", type(view).__name__)
@@ -704,6 +708,8 @@ def _first_paragraph(view: object) -> str:
 
 def _beside(templates: str | Path, frame: Any) -> Path:
     """The folder of templates, beside the module that makes the pages."""
+    from pathlib import Path  # an import of the library does without it
+
     folder = Path(templates)
     caller = frame.f_back if frame else None
     if not folder.is_absolute() and caller is not None:

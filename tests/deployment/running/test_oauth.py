@@ -89,6 +89,23 @@ async def test_the_official_client_connects_with_nothing_but_the_address(running
     assert kept.tokens.refresh_token != first.refresh_token
 
 
+async def test_the_official_client_started_again_renews_its_tokens_and_asks_nobody(running):
+    told, kept = OAuthClientMetadata(client_name="Notes", redirect_uris=[HOME]), Kept()
+
+    async def listed(redirect=None, callback=None):
+        provider = OAuthClientProvider(f"{running.url}/mcp", told, kept, redirect, callback)
+        async with (
+            httpx2.AsyncClient(auth=provider, timeout=20) as http,
+            Client(streamable_http_client(f"{running.url}/mcp", http_client=http)) as client,
+        ):
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    first = await listed(*person(running))
+    running.clock.moved = timedelta(minutes=11)
+    kept.tokens = kept.tokens.model_copy(update={"access_token": ""})
+    assert await listed() == first
+
+
 def forget_shown(running, tool):
     """Let it be as if the tool had been added, or had come to act, since it was lent."""
     with running.deployment.store.write() as connection:

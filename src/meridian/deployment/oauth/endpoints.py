@@ -31,6 +31,10 @@ R = TypeVar("R")
 
 _LIMITS: Final = Limits(body_bytes=16 << 10, fields=40, files=0)
 
+_GUESSED_TOKEN: Final = "/token"  # noqa: S105  an address
+"""Where a client that has not read the metadata renews its tokens: a former revision of MCP said so, and the official Python
+client does it each time it is started again."""
+
 
 @dataclass(frozen=True)
 class TokenRequest:
@@ -73,6 +77,7 @@ class Endpoints:
             Route("/.well-known/oauth-authorization-server", _of_the_server, methods=["GET"]),
             Route("/oauth/register", _declining(self._register), methods=["POST"]),
             Route("/oauth/token", _declining(self._token), methods=["POST"]),
+            Route(_GUESSED_TOKEN, _declining(self._token), methods=["POST"]),
             Route("/oauth/revoke", _declining(self._revoke), methods=["POST"]),
         ]
 

@@ -5,13 +5,15 @@ python -m conformance NODE    with a Node of 22.19 or later; the packages of pac
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import sys
 from pathlib import Path
 from typing import Final
 
 from conformance.checking import run
-from conformance.checks import authorization, clients, inspector, suite
+from conformance.checks import authorization, clients, connections, inspector, suite
+from conformance.person import Person
 from conformance.proxy import listening
 from conformance.serving import INSTANCE, WRITER, serving
 
@@ -28,8 +30,11 @@ def main(node: str) -> int:
         proxy.stand_before(behind.url, token=behind.tokens[WRITER], instance=INSTANCE)
         passed += [run(check, RUNS) for check in suite(node, proxy.url, RUNS)]
     with serving(RUNS / "served", RUNS / "served.log") as deployment:
-        for checks in (authorization, inspector, clients):
-            passed += [run(check, RUNS) for check in checks(node, deployment)]
+        person = Person.by_link(WRITER, deployment.links[WRITER], secrets.token_urlsafe())
+        for checks in (inspector(node, deployment), clients(node, deployment)):
+            passed += [run(check, RUNS) for check in checks]
+        for checks in (authorization(node, deployment, person), connections(node, deployment, person)):
+            passed += [run(check, RUNS) for check in checks]
     print(f"{passed.count(True)} passed, {passed.count(False)} failed")
     return 0 if all(passed) else 1
 

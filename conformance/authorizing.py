@@ -1,6 +1,6 @@
 """The conformance suite's scenarios for an authorization server, with a client registered first and a person who consents.
 
-    python -m conformance.authorizing NODE SUITE URL SIGN-IN-LINK
+    python -m conformance.authorizing NODE SUITE URL SIGN-IN-NAME PASSWORD
 
 The suite prints the address that a person is to open and waits; the person opens it. The exit code is the suite's.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import httpx2
 
-from conformance.person import lend
+from conformance.person import Person
 from conformance.serving import free_port
 
 __all__ = ["METADATA", "main"]
@@ -21,7 +21,7 @@ __all__ = ["METADATA", "main"]
 METADATA: Final = "/.well-known/oauth-authorization-server"
 
 
-def main(node: str, suite: str, url: str, sign_in_link: str) -> int:
+def main(node: str, suite: str, url: str, name: str, password: str) -> int:
     """Run the scenarios; the suite's exit code."""
     metadata: dict[str, Any] = httpx2.get(f"{url}{METADATA}").raise_for_status().json()
     port = free_port()
@@ -40,7 +40,7 @@ def main(node: str, suite: str, url: str, sign_in_link: str) -> int:
             print(line, end="", flush=True)
             if line.startswith(metadata["authorization_endpoint"]):
                 try:
-                    print(f"the person ended at {lend(line.strip(), sign_in_link)}", flush=True)
+                    print(f"the person ended at {Person(name, password).answer(line.strip(), 'allow')}", flush=True)
                 except Exception:
                     running.kill()
                     raise

@@ -9,15 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import httpx2
-
 from conformance import baseline
-from conformance.authorizing import METADATA
 from conformance.checking import Check
-from conformance.seeing import CALLS, LISTED, MADE, NOTE, REFUSED, REFUSING, TEXT, differs, sees
+from conformance.person import Person
+from conformance.seeing import CALLS, LISTED, MADE, NOTE, REFUSED, REFUSING, TEXT, connects, differs, sees
 from conformance.serving import READER, WRITER, Deployment
 
-__all__ = ["authorization", "clients", "inspector", "suite"]
+__all__ = ["authorization", "clients", "connections", "inspector", "suite"]
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = HERE / "node_modules"
@@ -31,6 +29,9 @@ AUTHORIZATION: Final = (
 )
 """What the suite says of an authorization server that is asked everything: a scenario that it skips is no failure to it."""
 INSPECTOR: Final = str(PACKAGES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+INSPECTOR_NAMED: Final = f"Inspector {VERSIONS['@modelcontextprotocol/inspector']}"
+ERAS: Final = ("modern", "legacy")
+"""What the Inspector calls the revision without a handshake and those with one."""
 REMOTE: Final = str(PACKAGES / "mcp-remote/dist/proxy.js")
 
 REVISIONS: Final = ("2026-07-28", "2025-11-25")
@@ -48,14 +49,10 @@ def suite(node: str, url: str, results: Path) -> Iterator[Check]:
         yield Check(f"{SUITE_NAMED}, server at {revision}", (*asked, *judged), wrong=partial(baseline.wrong_with, revision))
 
 
-def authorization(node: str, deployment: Deployment) -> Iterator[Check]:
-    """The conformance suite for an authorization server; nothing where the deployment says that it is none."""
-    named = f"{SUITE_NAMED}, authorization server"
-    if httpx2.get(f"{deployment.url}{METADATA}").status_code == httpx2.codes.NOT_FOUND:
-        print(f"off                   {named}: no {METADATA} is served", flush=True)
-        return
-    program = (sys.executable, "-m", "conformance.authorizing", node, SUITE)
-    yield Check(named, (*program, deployment.url, deployment.links[WRITER]), wrong=_lacks(*AUTHORIZATION))
+def authorization(node: str, deployment: Deployment, person: Person) -> Iterator[Check]:
+    """The conformance suite for an authorization server."""
+    program = (sys.executable, "-m", "conformance.authorizing", node, SUITE, deployment.url, person.name, person.password)
+    yield Check(f"{SUITE_NAMED}, authorization server", program, wrong=_lacks(*AUTHORIZATION))
 
 
 def inspector(node: str, deployment: Deployment) -> Iterator[Check]:
@@ -65,7 +62,7 @@ def inspector(node: str, deployment: Deployment) -> Iterator[Check]:
         told = [node, INSPECTOR, "--cli", f"{deployment.url}/mcp", "--transport", "http", "--protocol-era", era]
         told += ["--header", f"Authorization: Bearer {deployment.tokens[WRITER]}", "--format", "json", *asked]
         return Check(
-            f"Inspector {VERSIONS['@modelcontextprotocol/inspector']}, {era}: {what}",
+            f"{INSPECTOR_NAMED}, {era}: {what}",
             tuple(told),
             {"HOME": str(deployment.data)},  # it keeps a folder there
             code,
@@ -80,7 +77,7 @@ def inspector(node: str, deployment: Deployment) -> Iterator[Check]:
 
     call = ("--method", "tools/call", "--tool-name")
     text = f"text={TEXT}"
-    for era in ("modern", "legacy"):
+    for era in ERAS:
         yield asking(era, "list, strictly", "--method", "tools/list", "--strict", wrong=listed)
         yield asking(era, "call", *call, NOTE, "--tool-arg", text, wrong=partial(called, MADE))
         yield asking(era, "refused call", *call, REFUSING, code=TOOL_REFUSED, wrong=partial(called, REFUSED))
@@ -109,18 +106,42 @@ def clients(node: str, deployment: Deployment) -> Iterator[Check]:
     for mode in MODES:
         yield python("Python client over HTTP", mode, url)
         yield python("Python client over stdio", mode, "--", *deployment.over_stdio())
-    remote = (
-        node,
-        REMOTE,
-        url,
-        "--allow-http",
-        "--transport",
-        "http-only",
-        "--header",
-        "Authorization: Bearer ${MERIDIAN_TOKEN}",
-    )
+    remote = (*_remote(node, url), "--header", "Authorization: Bearer ${MERIDIAN_TOKEN}")
     for mode in ("legacy", "auto"):
         yield python(f"mcp-remote {VERSIONS['mcp-remote']}", mode, "--", *remote)
+
+
+def connections(node: str, deployment: Deployment, person: Person) -> Iterator[Check]:
+    """The same programs, given the surface's address and nothing else; `person` consents in the browser that they open."""
+    url = f"{deployment.url}/mcp"
+    own = (sys.executable, "-m")
+
+    def connecting(named: str, mode: str, *command: str, **more: str) -> Check:
+        name = f"{named}, {mode}: by the address alone"
+        folder = deployment.data / "clients" / f"{named} {mode}".replace("/", " ")
+        told = (*own, "conformance.connecting", deployment.url, person.name, person.password, str(folder), *command)
+        env = {"CONFORMANCE_CALLS": json.dumps(CALLS), "MCP_REMOTE_CONFIG_DIR": str(folder)}
+        return Check(name, told, env, wrong=connects(**more))
+
+    for package, script, mode in (
+        ("@modelcontextprotocol/sdk", "sdk.mjs", "legacy"),
+        ("@modelcontextprotocol/client", "client.mjs", "legacy"),
+        ("@modelcontextprotocol/client", "client.mjs", "auto"),
+    ):
+        program = (node, str(HERE / "clients" / script), url, mode)
+        yield connecting(f"{package} {VERSIONS[package]}", mode, *program, protocol=MODES[mode])
+    official = (*own, "conformance.clients.official")
+    for mode in ("legacy", "auto"):
+        yield connecting("Python client", mode, *official, mode, url, protocol=MODES[mode])
+        remote = (*official, mode, "--", *_remote(node, url))
+        yield connecting(f"mcp-remote {VERSIONS['mcp-remote']}", mode, *remote, protocol=MODES[mode])
+    for era in ERAS:
+        yield connecting(INSPECTOR_NAMED, era, *own, "conformance.clients.inspector", node, INSPECTOR, url, era)
+
+
+def _remote(node: str, url: str) -> tuple[str, ...]:
+    """The command of mcp-remote, which gives over stdio what is at the URL."""
+    return (node, REMOTE, url, "--allow-http", "--transport", "http-only")
 
 
 def _lacks(*lines: str) -> Callable[[str], str]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from conformance.serving import INSTANCE
 
-__all__ = ["CALLS", "LISTED", "MADE", "NOTE", "REFUSED", "REFUSING", "TEXT", "differs", "sees"]
+__all__ = ["CALLS", "LISTED", "MADE", "NOTE", "REFUSED", "REFUSING", "TEXT", "connects", "differs", "sees"]
 
 READS: Final = [f"{INSTANCE}__{tool}" for tool in ("test_simple_text", "test_error_handling", "json_schema_2020_12_tool")]
 NOTE: Final = f"{INSTANCE}__write_note"
@@ -33,12 +33,29 @@ REFUSED: Final = refused("refused", "This tool intentionally returns an error fo
 NOT_SERVED: Final = refused("not_served", f"{NOTE} serves write; your person holds read.")
 
 
+AS_THE_WRITER: Final = {"listed": LISTED, "calls": [[ANSWERED, False], [MADE, False], [REFUSED, True]]}
+AS_THE_READER: Final = {"listed": READS, "calls": [[ANSWERED, False], [NOT_SERVED, True], [REFUSED, True]]}
+
+
 def sees(protocol: str) -> Callable[[str], str]:
     """What is wrong with what a client printed that it saw: as the writer, and then as the reader."""
-    wanted = [
-        {"protocol": protocol, "listed": LISTED, "calls": [[ANSWERED, False], [MADE, False], [REFUSED, True]]},
-        {"protocol": protocol, "listed": READS, "calls": [[ANSWERED, False], [NOT_SERVED, True], [REFUSED, True]]},
-    ]
+    wanted = [{"protocol": protocol, **each} for each in (AS_THE_WRITER, AS_THE_READER)]
+    return lambda printed: differs(json.loads(printed.splitlines()[-1]), wanted)
+
+
+def connects(**more: str) -> Callable[[str], str]:
+    """What is wrong with what was seen of a client that was given the address alone, whose person is the writer.
+
+    It asks its person to connect, and not again until it is revoked; then it sees nothing. `more` is what it says of itself.
+    """
+    saw = [{**AS_THE_WRITER, **more}]
+    wanted = {
+        "connected": {"asked": True, "saw": saw},
+        "came back": {"asked": False, "saw": saw},
+        "renewed": {"asked": False, "saw": saw},
+        "revoked": {"asked": True, "saw": None},
+        "called": [name for name, _ in reversed(CALLS)] * 3,
+    }
     return lambda printed: differs(json.loads(printed.splitlines()[-1]), wanted)
 
 

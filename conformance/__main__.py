@@ -13,6 +13,7 @@ from typing import Final
 
 from conformance.checking import run
 from conformance.checks import authorization, clients, connections, inspector, suite
+from conformance.describing import DOCUMENT, documents
 from conformance.person import Person
 from conformance.proxy import listening
 from conformance.serving import INSTANCE, WRITER, serving
@@ -35,6 +36,9 @@ def main(node: str) -> int:
             passed += [run(check, RUNS) for check in checks]
         for checks in (authorization(node, deployment, person), connections(node, deployment, person)):
             passed += [run(check, RUNS) for check in checks]
+    with documents(RUNS) as program, serving(RUNS / "asking", RUNS / "asking.log", program=program) as deployment:
+        person = Person.by_link(WRITER, deployment.links[WRITER], secrets.token_urlsafe())
+        passed += [run(check, RUNS) for check in connections(node, deployment, person, DOCUMENT)]
     print(f"{passed.count(True)} passed, {passed.count(False)} failed")
     return 0 if all(passed) else 1
 

@@ -111,17 +111,21 @@ def clients(node: str, deployment: Deployment) -> Iterator[Check]:
         yield python(f"mcp-remote {VERSIONS['mcp-remote']}", mode, "--", *remote)
 
 
-def connections(node: str, deployment: Deployment, person: Person) -> Iterator[Check]:
-    """The same programs, given the surface's address and nothing else; `person` consents in the browser that they open."""
+def connections(node: str, deployment: Deployment, person: Person, document: str = "") -> Iterator[Check]:
+    """The same programs, given the surface's address and nothing else; `person` consents in the browser that they open.
+
+    Each registers; or says that the document at that address describes it, where there is one.
+    """
     url = f"{deployment.url}/mcp"
     own = (sys.executable, "-m")
+    described = ("--client-metadata-url", document) if document else ()
 
     def connecting(named: str, mode: str, *command: str, **more: str) -> Check:
-        name = f"{named}, {mode}: by the address alone"
+        name = f"{named}, {mode}: by the address alone{', described by a document' if document else ''}"
         folder = deployment.data / "clients" / f"{named} {mode}".replace("/", " ")
         told = (*own, "conformance.connecting", deployment.url, person.name, person.password, str(folder), *command)
-        env = {"CONFORMANCE_CALLS": json.dumps(CALLS), "MCP_REMOTE_CONFIG_DIR": str(folder)}
-        return Check(name, told, env, wrong=connects(**more))
+        env = {"CONFORMANCE_CALLS": json.dumps(CALLS), "CONFORMANCE_DOCUMENT": document, "MCP_REMOTE_CONFIG_DIR": str(folder)}
+        return Check(name, told, env, wrong=connects(described=bool(document), **more))
 
     for package, script, mode in (
         ("@modelcontextprotocol/sdk", "sdk.mjs", "legacy"),
@@ -133,10 +137,11 @@ def connections(node: str, deployment: Deployment, person: Person) -> Iterator[C
     official = (*own, "conformance.clients.official")
     for mode in ("legacy", "auto"):
         yield connecting("Python client", mode, *official, mode, url, protocol=MODES[mode])
-        remote = (*official, mode, "--", *_remote(node, url))
+        remote = (*official, mode, "--", *_remote(node, url), *described)
         yield connecting(f"mcp-remote {VERSIONS['mcp-remote']}", mode, *remote, protocol=MODES[mode])
     for era in ERAS:
-        yield connecting(INSPECTOR_NAMED, era, *own, "conformance.clients.inspector", node, INSPECTOR, url, era)
+        program = (*own, "conformance.clients.inspector", node, INSPECTOR, url, era, *described)
+        yield connecting(INSPECTOR_NAMED, era, *program)
 
 
 def _remote(node: str, url: str) -> tuple[str, ...]:

@@ -4,7 +4,8 @@
 
 It connects, for which its person signs in and consents in the browser it opens; it comes back with what it kept; it comes back
 when its access token is of no more use; and it comes back when its person has revoked it, who denies it then. The last line
-printed says of each time whether it asked its person, and what it saw of the surface; and what its person sees that it called.
+printed says whether a document describes it; of each time, whether it asked its person and what it saw of the surface; and what
+its person sees that it called.
 
 The command keeps what it is given under FOLDER and prints what it saw as its last line, as the clients of `clients` do. What it
 calls is in CONFORMANCE_CALLS.
@@ -57,7 +58,14 @@ class Connecting:
         called = self.person.calls(self.url, *lent)
         self.person.revoke(self.url, *lent)
         revoked, _ = self._run("deny")
-        return {"connected": connected, "came back": came_back, "renewed": renewed, "revoked": revoked, "called": called}
+        return {
+            "described": client_id.startswith("https://"),
+            "connected": connected,
+            "came back": came_back,
+            "renewed": renewed,
+            "revoked": revoked,
+            "called": called,
+        }
 
     def _run(self, decision: Literal["allow", "deny"], **more: str) -> tuple[dict[str, Any], str]:
         """Whether the client asked its person this time, and what it saw; and as who it asked, if it did."""

@@ -43,13 +43,15 @@ def sees(protocol: str) -> Callable[[str], str]:
     return lambda printed: differs(json.loads(printed.splitlines()[-1]), wanted)
 
 
-def connects(**more: str) -> Callable[[str], str]:
+def connects(*, described: bool, **more: str) -> Callable[[str], str]:
     """What is wrong with what was seen of a client that was given the address alone, whose person is the writer.
 
-    It asks its person to connect, and not again until it is revoked; then it sees nothing. `more` is what it says of itself.
+    It asks its person to connect, and not again until it is revoked; then it sees nothing. Where it is `described`, it is
+    known by a document. `more` is what it says of itself.
     """
     saw = [{**AS_THE_WRITER, **more}]
     wanted = {
+        "described": described,
         "connected": {"asked": True, "saw": saw},
         "came back": {"asked": False, "saw": saw},
         "renewed": {"asked": False, "saw": saw},

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +37,14 @@ class Deployment:
 
 
 @contextmanager
-def serving(data: Path, log: Path, *, public_url: str = "") -> Iterator[Deployment]:
-    """A deployment on loopback for as long as this is entered; clients reach it at `public_url`, where that is another."""
+def serving(data: Path, log: Path, *, public_url: str = "", program: Sequence[str] = (MERIDIAN,)) -> Iterator[Deployment]:
+    """A deployment on loopback for as long as this is entered; clients reach it at `public_url`, where that is another.
+
+    `program` is what `meridian` is started as.
+    """
     port = free_port()
     command = [
-        MERIDIAN,
+        *program,
         "serve",
         f"{INSTANCE}=conformance.suite:pages",
         "--demo",

@@ -1,5 +1,6 @@
 // What the TypeScript clients, 1.x and 2.x alike, need to be told to ask for tokens of their own: where to keep them, how to open a
-// browser, and what came back. `asking()` gives the provider that they take, and the query that the browser came back with.
+// browser, and what came back. `asking()` gives the provider that they take, and the query that the browser came back with. The
+// document that describes them is at CONFORMANCE_DOCUMENT; where that is empty, they register.
 
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,6 +24,7 @@ export async function asking() {
   const write = (kept) => writeFileSync(path, JSON.stringify({ ...read(), ...kept }));
   const authProvider = {
     redirectUrl,
+    clientMetadataUrl: process.env.CONFORMANCE_DOCUMENT || undefined,
     clientMetadata: { client_name: "TypeScript client", redirect_uris: [redirectUrl], token_endpoint_auth_method: "none" },
     clientInformation: () => read().client,
     saveClientInformation: (client) => write({ client }),

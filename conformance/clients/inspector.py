@@ -1,6 +1,6 @@
 """The Inspector's command line, which connects anew for each thing that it asks.
 
-    python -m conformance.clients.inspector NODE INSPECTOR URL ERA
+    python -m conformance.clients.inspector NODE INSPECTOR URL ERA [OPTION…]
 
 The calls are in CONFORMANCE_CALLS. The Inspector asks for its own tokens, opens a browser, and keeps what it is given under
 HOME. The last line printed is what it saw.
@@ -20,9 +20,9 @@ REFUSED: Final = 5
 """What it exits with for a result that `isError`."""
 
 
-def main(node: str, program: str, url: str, era: str) -> None:
+def main(node: str, program: str, url: str, era: str, *options: str) -> None:
     """Print what the Inspector sees of the surface."""
-    told = [node, program, "--cli", url, "--transport", "http", "--protocol-era", era, "--format", "json"]
+    told = [node, program, "--cli", url, "--transport", "http", "--protocol-era", era, "--format", "json", *options]
     # Without a terminal it asks its person only where it is told that it may open a browser.
     env = {**os.environ, "MCP_AUTO_OPEN_ENABLED": "true", "MCP_INSPECTOR_SECRET_STORE": "file"}
 

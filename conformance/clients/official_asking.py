@@ -1,6 +1,7 @@
 """The official Python client's own way to tokens, which is told where to keep them, how to open a browser, and what came back.
 
-It opens BROWSER, keeps what it is given in the file CONFORMANCE_KEPT, and waits for the browser on a port of loopback.
+It opens BROWSER, keeps what it is given in the file CONFORMANCE_KEPT, and waits for the browser on a port of loopback. The
+document that describes it is at CONFORMANCE_DOCUMENT; where that is empty, it registers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ async def asking(url: str) -> OAuthClientProvider:
         redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/callback")],
         token_endpoint_auth_method="none",  # noqa: S106  it has no secret
     )
-    return OAuthClientProvider(url, metadata, _Kept(Path(os.environ["CONFORMANCE_KEPT"])), redirect, callback)
+    kept, document = _Kept(Path(os.environ["CONFORMANCE_KEPT"])), os.environ["CONFORMANCE_DOCUMENT"]
+    return OAuthClientProvider(url, metadata, kept, redirect, callback, document or None)
 
 
 class _Kept:

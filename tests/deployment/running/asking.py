@@ -50,7 +50,7 @@ class Asking:
             "state": "s 1&é",
             "code_challenge": self.challenge,
             "code_challenge_method": "S256",
-            "resource": f"{self.running.url}/mcp",
+            "resource": self.running.resource,
             "scope": "meridian",
             **more,
         }
@@ -79,7 +79,7 @@ class Asking:
                 client_id=self.client_id,
                 redirect_uri=self.redirect_uri,
                 code_verifier=self.verifier,
-                resource=f"{self.running.url}/mcp",
+                resource=self.running.resource,
                 **more,
             )
         )

@@ -1,0 +1,103 @@
+"""A deployment on a real socket, and who asks it: browsers and MCP clients."""
+
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx2
+import uvicorn
+from mcp import Client
+from mcp.client.caching import CacheConfig
+from mcp.client.streamable_http import streamable_http_client
+
+from meridian.deployment.app import Deployment, utc_now
+from meridian.deployment.demo import DemoPerson
+
+
+@dataclass
+class Clock:
+    """The time it is, moved on by a test."""
+
+    moved: timedelta = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.moved
+
+
+@dataclass
+class Running:
+    """A deployment that is served at `url`, with its people by subject."""
+
+    deployment: Deployment
+    url: str
+    clock: Clock
+    people: dict[str, DemoPerson]
+    opened: list[httpx2.Client] = field(default_factory=list)
+
+    @property
+    def resource(self) -> str:
+        """The surface's address, as the clients of this deployment know it."""
+        return f"{self.deployment.settings.public_url or self.url}/mcp"
+
+    def browser(self, subject: str | None = None) -> httpx2.Client:
+        """A browser, signed in by the person's link; it follows no redirect by itself."""
+        client = httpx2.Client(base_url=self.url, timeout=20)
+        self.opened.append(client)
+        if subject is not None:
+            signed_in = client.get(f"/sign-in/{self.people[subject].sign_in_token}")
+            assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/")
+        return client
+
+    def token(self, subject: str) -> str:
+        return self.people[subject].client_token
+
+    @asynccontextmanager
+    async def client(
+        self, subject: str, mode: str = "auto", token: str | None = None, cache: CacheConfig | None = None
+    ) -> AsyncIterator[Client]:
+        """The official client, connected over HTTP with the person's token."""
+        headers = {"Authorization": f"Bearer {token or self.token(subject)}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
+            transport = streamable_http_client(f"{self.url}/mcp", http_client=http)
+            async with Client(transport, mode=mode, cache=cache or CacheConfig()) as client:
+                yield client
+
+    def rpc(self, subject: str, method: str, headers: dict[str, str] | None = None, **params: Any) -> httpx2.Response:
+        """One request as its bytes go over the wire; of the handshake era, unless the headers say another."""
+        return httpx2.post(
+            f"{self.url}/mcp",
+            json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            headers={
+                "Authorization": f"Bearer {self.token(subject)}",
+                "Accept": "application/json, text/event-stream",
+                **(headers or {}),
+            },
+            timeout=20,
+        )
+
+
+@contextmanager
+def serving(deployment: Deployment, clock: Clock, people: Iterable[DemoPerson] = ()) -> Iterator[Running]:
+    """The deployment, served on a port of its own from a thread of this process."""
+    with socket.socket(proto=socket.IPPROTO_TCP) as listener:  # said, or asyncio lets packets be held back
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(deployment.app, lifespan="on", log_level="error", access_log=False, ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            thread.join(0.01)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        served = Running(deployment, url, clock, {each.subject: each for each in people})
+        try:
+            yield served
+        finally:
+            for client in served.opened:
+                client.close()
+            server.should_exit = True
+            thread.join(10)
+        assert not thread.is_alive()

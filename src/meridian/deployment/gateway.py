@@ -288,13 +288,14 @@ class Gateway:
         url = f"{origin}{prefix.rstrip('/')}{asked.path}"
         left: list[Leaves] = []
         started = False
-        outcome: assertion.Outcome | None = None
 
-        async def confined(call_id: str, message: Message) -> None:
-            nonlocal started, outcome
+        async def confined(call: _Call, message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start" and not (started or left):
                 headers = Headers(raw=[(name.lower(), value) for name, value in message["headers"]])
-                outcome = assertion.read_outcome(headers.get(assertion.OUTCOME_HEADER, ""), asked.hosted.key, call_id)
+                said = assertion.read_outcome(headers.get(assertion.OUTCOME_HEADER, ""), asked.hosted.key, call.call_id)
+                if said is not None:
+                    call.outcome = said.outcome, said.reason
                 try:
                     kept = keep_confined(message["headers"], url=url, prefix=prefix)
                 except Leaves as leaves:
@@ -304,12 +305,14 @@ class Gateway:
                 own = policies(origin=origin, prefix=prefix, kit_url=KIT_URL)
                 await send({"type": "http.response.start", "status": message["status"], "headers": [*kept, *own]})
             elif message["type"] == "http.response.body" and not left:  # a server knows messages that do more than answer
+                if not message.get("more_body", False):
+                    await self._close(call)  # before the answer is whole, so that whoever asks next finds it so
                 await send(message)
 
         async with self._opened(asked) as call:
             try:
                 with anyio.fail_after(self._settings.call_seconds):
-                    await self._ask(asked, call.header, partial(confined, call.call_id))
+                    await self._ask(asked, call.header, partial(confined, call))
             except TimeoutError:
                 if started:
                     raise
@@ -332,8 +335,6 @@ class Gateway:
                     f"{asked.hosted.pages.name} failed",
                     f"Whoever runs this deployment can look it up by {call.call_id}.",
                 )
-            if outcome is not None:
-                call.outcome = outcome.outcome, outcome.reason
         if left:
             log.warning("%s answered with a redirect out of its prefix, to %r", asked.hosted.name, left[0].location)
             return await self._words(
@@ -414,8 +415,14 @@ class Gateway:
         try:
             yield call
         finally:
+            await self._close(call)
+
+    async def _close(self, call: _Call) -> None:
+        """Close the call, once."""
+        if not call.closed:
             outcome, reason = call.outcome
-            await self._calls.close(call_id, outcome=outcome, reason=reason, now=self._clock())
+            await self._calls.close(call.call_id, outcome=outcome, reason=reason, now=self._clock())
+            call.closed = True
 
     async def _ask(self, asked: _Asked, header: str, send: Send) -> None:
         """Ask the plugin's application, with the signed header and with nothing of the request's own scope."""
@@ -469,6 +476,7 @@ class _Call:
     call_id: str
     header: str
     outcome: tuple[str | None, str | None] = (None, None)
+    closed: bool = False
 
 
 _BUTTON_NAMES: Final[Mapping[Level, str]] = {level: button.capitalize() for level, button in BUTTON_OF.items()}

@@ -281,7 +281,8 @@ async def _shares(folder: str, calls: int) -> dict[str, float]:
     presented = Presented(token, "http://127.0.0.1/mcp")
     store, clock = deployment.store, partial(datetime.now, UTC)
     async with deployment.running():
-        kept, hosted = Standing(store, clock), deployment.gateway.hosted["operations"]
+        every = deployment.gateway.hosted
+        kept, hosted = Standing(store, every, clock), every["operations"]
         tool = next(each for each in hosted.pages.tools if CHECK.endswith(each.name))
         lent = await kept.of(presented)
         assert lent is not None
@@ -291,7 +292,7 @@ async def _shares(folder: str, calls: int) -> dict[str, float]:
         recorded, opened = StoredCalls(store, CallLimits(10_000, 1_000_000)), list[str]()
 
         async def anew() -> None:
-            standing = Standing(store, clock)
+            standing = Standing(store, every, clock)
             found = await standing.of(presented)
             assert found is not None
             (await standing.reach(found, hosted)).opening(tool)

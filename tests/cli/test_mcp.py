@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from deployment.running.serving import TO_LOOK
 from meridian.deployment.surface import STANDS_NO_LONGER
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +41,7 @@ def started(folder, token, *targets):
 @pytest.mark.parametrize("targets", [(), ("desk=front_desk:pages",)])
 async def test_a_client_lists_and_calls_its_person_s_tools_whatever_a_plugin_prints(folder, people, mode, targets):
     async with Client(started(folder, people["demo-writer"]["client_token"], *targets), mode=mode) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached", *TO_LOOK]
         answered = await client.call_tool("desk__list_reached", {})
         assert answered.structured_content == {"outcome": "unchanged", "data": {"accounts": ["A-1", "A-2"]}}
 
@@ -56,7 +57,7 @@ async def test_a_client_starts_it_in_any_folder(folder, people, tmp_path_factory
         cwd=tmp_path_factory.mktemp("elsewhere"),
     )
     async with Client(server) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_reached", *TO_LOOK]
 
 
 async def test_no_module_of_the_folder_that_a_client_works_on_stands_in_for_an_installed_one(folder, people, tmp_path_factory):
@@ -110,7 +111,7 @@ def test_a_client_that_discovers_and_then_opens_the_older_way_is_served(folder, 
         assert process.wait(30) == 0
     assert answers[0]["supportedVersions"] == ["2026-07-28"]
     assert answers[1]["protocolVersion"] == "2025-11-25"
-    assert [tool["name"] for tool in answers[2]["tools"]] == ["desk__list_reached"]
+    assert [tool["name"] for tool in answers[2]["tools"]] == ["desk__list_reached", *TO_LOOK]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_,
 from meridian.callers import NO_ACCOUNTS, Holding, Holdings, Level, Role
 from meridian.deployment.access import AccessRow, holdings_in
 from meridian.deployment.fingerprints import fingerprint, new_id, new_token, same
+from meridian.deployment.reaching import DASHBOARD
 from meridian.deployment.store import Store
 from meridian.deployment.store.tables import delegation_acts, delegation_rows, delegations, instances, people, tokens
 from meridian.errors import Problem, Refusal
@@ -97,8 +98,8 @@ class Delegation:
         return self.revoked_at is None and now < self.expires_at
 
     def reaches(self, instance: str) -> bool:
-        """Whether it covers anything of the instance."""
-        return self.covers.everything or any(row.instance == instance for row in self.rows)
+        """Whether it may reach anything of the instance; on the dashboard every one may, to look."""
+        return instance == DASHBOARD or self.covers.everything or any(row.instance == instance for row in self.rows)
 
     def awaits_consent(self, act: Act) -> bool:
         """Whether a tool that acts is one that its person was not shown: one added since, or one that only read then."""

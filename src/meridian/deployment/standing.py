@@ -8,17 +8,17 @@ is still the one it was worked out under (`calls`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from meridian.callers import Holdings, Level, cut
+from meridian.callers import Holding, Holdings, Level, cut
 from meridian.deployment import access, delegations, identity
 from meridian.deployment.delegations import Delegation
 from meridian.deployment.fingerprints import fingerprint
 from meridian.deployment.identity import Person
-from meridian.deployment.reaching import Hosted, opening
+from meridian.deployment.reaching import DASHBOARD, Hosted, held_on, opening
 from meridian.deployment.store import Store
 from meridian.pages.tools import Tool
 
@@ -27,6 +27,9 @@ __all__ = ["Lent", "Presented", "Reach", "Standing"]
 MOST_KEPT: Final = 200_000
 """How much is kept at most, counted in accounts, with some for each client and each plugin; past it, all is worked out anew."""
 _FOR_EACH: Final = 50
+
+_TO_LOOK: Final[Holdings] = {"": Holding(frozenset({"read"}))}
+"""What a client that reaches anything reaches on the dashboard: what tells of its person's plugins, access and clients."""
 
 _NOTED_ANEW_AFTER: Final = timedelta(minutes=1)
 
@@ -88,10 +91,11 @@ class Lent:
 
 
 class Standing:
-    """What the tokens of a deployment stand for. `clock` tells the time."""
+    """What the tokens of a deployment stand for. `hosted` are its instances by name; `clock` tells the time."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, hosted: Mapping[str, Hosted], clock: Callable[[], datetime]) -> None:
         self._store = store
+        self._hosted = hosted
         self._clock = clock
         self._kept: dict[tuple[str, str | None], Lent] = {}
         self._weight = 0
@@ -117,7 +121,7 @@ class Standing:
         """What `lent` reaches on an instance."""
         known = lent.reached.get(hosted.name)
         if known is None:
-            known = lent.reached[hosted.name] = await self._store.run(_reach, lent, hosted)
+            known = lent.reached[hosted.name] = await self._store.run(_reach, lent, hosted, self._hosted)
             self._keep(_FOR_EACH + _accounts_in(known.held) + _accounts_in(known.lent))
         return known
 
@@ -141,9 +145,13 @@ def _speaks_for(store: Store, presented: Presented, now: datetime, revision: int
     return Lent(person, delegation, access.is_deployment_admin(store, person.subject), revision)
 
 
-def _reach(store: Store, lent: Lent, hosted: Hosted) -> Reach:
-    held = access.holdings(store, lent.person.subject, hosted.name, hosted.roles)
-    return Reach(held, delegations.narrowed(store, lent.delegation, hosted.name, hosted.roles))
+def _reach(store: Store, lent: Lent, hosted: Hosted, every: Mapping[str, Hosted]) -> Reach:
+    held, _ = held_on(store, lent.person.subject, hosted)
+    if hosted.name != DASHBOARD:
+        return Reach(held, delegations.narrowed(store, lent.delegation, hosted.name, hosted.roles))
+    plugins = (each for name, each in every.items() if name != DASHBOARD)
+    anything = any(delegations.narrowed(store, lent.delegation, each.name, each.roles) for each in plugins)
+    return Reach(held, _TO_LOOK if anything else {})
 
 
 def _accounts_in(holdings: Holdings) -> int:

@@ -35,7 +35,7 @@ from meridian.deployment.calls import StoredCalls, TooMany
 from meridian.deployment.gateway import Changed, Gateway
 from meridian.deployment.known import RESULT, Known
 from meridian.deployment.oauth.metadata import Place
-from meridian.deployment.reaching import Hosted, opening, words_of
+from meridian.deployment.reaching import DASHBOARD, Hosted, opening, words_of
 from meridian.deployment.repeats import KEY, LONGEST_KEY, KeyedAct, Repeats, digest_of_key, digest_of_record
 from meridian.deployment.standing import Lent, Presented, Standing
 from meridian.deployment.store import Store
@@ -95,7 +95,7 @@ class Surface:
     ) -> None:
         self._store = store
         self._gateway = gateway
-        self._standing = Standing(store, clock)
+        self._standing = Standing(store, gateway.hosted, clock)
         self._calls = calls
         self._repeats = repeats
         self._clock = clock
@@ -404,8 +404,8 @@ class _Client:
 
 
 def _offered(hosted: Mapping[str, Hosted]) -> Iterator[Offered]:
-    """Every tool of the deployment, in an order that stays: by instance, then as declared."""
-    for name in sorted(hosted):
+    """Every tool of the deployment, in an order that stays: by instance, the dashboard's own last, then as declared."""
+    for name in sorted(hosted, key=lambda name: (name == DASHBOARD, name)):
         for tool in hosted[name].pages.tools:
             yield Offered(surface_name(name, tool.name), hosted[name], tool)
 

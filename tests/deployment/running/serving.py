@@ -17,6 +17,14 @@ from mcp.client.streamable_http import streamable_http_client
 from meridian.deployment.app import Deployment, utc_now
 from meridian.deployment.demo import DemoPerson
 
+TO_LOOK = [
+    "dashboard__list_plugins",
+    "dashboard__read_plugin_summary",
+    "dashboard__read_plugin_access",
+    "dashboard__list_my_delegations",
+]
+"""What every client that reaches a plugin is listed of the dashboard."""
+
 
 @dataclass
 class Clock:

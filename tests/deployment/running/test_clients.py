@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from deployment.running.serving import TO_LOOK
 from meridian.callers import Caller
 from meridian.deployment import access, calls, delegations
 from meridian.deployment.access import AccessRow
@@ -122,7 +123,7 @@ def test_the_summary_of_problems_names_its_cells(clients):
 async def test_a_client_reaches_what_its_row_listed_and_no_more(running, clients):
     token = token_in(clients().make(rows=[READ]))
     async with running.client("demo-writer", token=token) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_open"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_open", *TO_LOOK]
         refused = await client.call_tool("desk__confirm", {"account": "A-1", "reason": "not lent"})
     assert refused.structured_content["reason"] == "not_served"
 

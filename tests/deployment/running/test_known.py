@@ -9,6 +9,7 @@ import anyio
 import httpx2
 import pytest
 
+from deployment.running.serving import TO_LOOK
 from meridian.deployment import calls, delegations, known, surface
 from meridian.deployment.app import Deployment
 from meridian.deployment.known import Known
@@ -79,9 +80,9 @@ def test_a_client_is_never_given_another_s_list(running, ask):
     for subject in [*running.people, *running.people]:
         answer = [tool["name"] for tool in ask(1, subject).json()["result"]["tools"]]
         assert names.setdefault(subject, answer) == answer
-    assert names["demo-reader"] == ["desk__list_open"]
-    assert names["demo-custody"] == ["desk__settle"]
-    assert names["demo-newcomer"] == names["demo-admin"] == []
+    assert names["demo-reader"] == ["desk__list_open", *TO_LOOK]
+    assert names["demo-custody"] == ["desk__settle", *TO_LOOK]
+    assert (names["demo-newcomer"], names["demo-admin"]) == ([], TO_LOOK)
 
 
 def test_a_request_that_differs_in_anything_else_is_not_answered_from_what_is_kept(running, ask):

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from deployment.running.serving import TO_LOOK
 from meridian.deployment import access, calls, delegations, demo, standing
 from meridian.deployment.access import AccessRow
 from meridian.deployment.app import Deployment, utc_now
@@ -63,7 +64,7 @@ def test_a_person_who_goes_takes_their_clients_with_them_at_the_next_call(runnin
     assert asked()[:2] == (200, "unchanged")
     access.let_go(changing, "demo-writer", now=running.clock())
     assert asked() == (401, None, [])
-    assert asked("demo-reader") == (200, "unchanged", ["desk__list_open"])
+    assert asked("demo-reader") == (200, "unchanged", ["desk__list_open", *TO_LOOK])
 
 
 def test_access_taken_away_and_given_again_holds_at_the_next_call(changing, asked):
@@ -95,7 +96,7 @@ def test_a_token_expires_by_the_clock_and_nothing_else(running, asked):
 def test_a_token_of_another_person_never_meets_what_is_kept(running, asked):
     answers = {subject: asked(subject) for subject in running.people}
     assert {subject: asked(subject) for subject in reversed(running.people)} == answers
-    assert len({tuple(names) for _, _, names in answers.values()}) == 4
+    assert len({tuple(names) for _, _, names in answers.values()}) == 5
 
 
 def test_a_name_that_was_changed_is_the_caller_s_at_the_next_call(running, sibling):
@@ -148,7 +149,7 @@ def test_a_call_worked_out_before_a_change_is_not_opened_but_looked_at_anew(depl
 def test_what_is_kept_is_bounded_and_what_was_let_go_is_worked_out_anew(deployment, monkeypatch):
     monkeypatch.setattr(standing, "MOST_KEPT", 120)
     tokens = [writer_s_token(deployment) for _ in range(5)]
-    kept = Standing(deployment.store, utc_now)
+    kept = Standing(deployment.store, deployment.gateway.hosted, utc_now)
 
     async def look() -> set[str]:
         seen = set()

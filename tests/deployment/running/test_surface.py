@@ -8,6 +8,7 @@ import anyio.to_thread
 import httpx2
 import pytest
 
+from deployment.running.serving import TO_LOOK
 from meridian.deployment import access, calls, delegations
 from meridian.deployment.access import AccessRow
 
@@ -45,10 +46,10 @@ async def test_a_client_lists_the_tools_its_person_reaches_and_no_others(running
         async with running.client(subject, mode) as client:
             listed[subject] = [tool.name for tool in (await client.list_tools()).tools]
     assert listed == {
-        "demo-admin": [],
-        "demo-writer": WRITERS,
-        "demo-reader": ["desk__list_open"],
-        "demo-custody": ["desk__settle"],
+        "demo-admin": TO_LOOK,
+        "demo-writer": [*WRITERS, *TO_LOOK],
+        "demo-reader": ["desk__list_open", *TO_LOOK],
+        "demo-custody": ["desk__settle", *TO_LOOK],
         "demo-newcomer": [],
     }
 
@@ -254,7 +255,7 @@ async def test_a_client_reaches_no_more_than_it_was_lent(running):
         store, "demo-writer", "Reader", [AccessRow("desk", "operations", "read")], 7, now=running.clock()
     )
     async with running.client("demo-writer", token=token) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_open"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["desk__list_open", *TO_LOOK]
         assert outcome(await client.call_tool("desk__list_open", {}))["data"]["level"] == "read"
         reason, detail = said(await client.call_tool("desk__confirm", {"account": "A-1"}))
     assert reason == "not_served"

@@ -215,6 +215,20 @@ def test_a_client_token_is_shown_once(served: Any, signed_in: Callable[..., Page
     look(reader, "client token", reader.title())
 
 
+@pytest.mark.parametrize("path", ["plugins", "plugins/summary?instance=operations", "plugins/access?instance=operations"])
+def test_the_plugins_that_one_reaches(served: Any, writer: Page, look: Callable[..., None], path: str):
+    assert writer.goto(f"{served.url}/dashboard/view/{path}").status == 200
+    look(writer, path, writer.title())
+
+
+def test_everybody_s_clients(served: Any, admin: Page, look: Callable[..., None]):
+    admin.goto(f"{served.url}/dashboard/manage/everybody-s-clients")
+    look(admin, "everybody's clients", "Clients – Dashboard – Meridian")
+    admin.get_by_role("link", name="Demo client").first.click()
+    admin.wait_for_url("**/everybody-s-clients?*")
+    look(admin, "one of everybody's clients", "Demo client – Dashboard – Meridian")
+
+
 def test_your_password(served: Any, writer: Page, look: Callable[..., None]):
     writer.goto(f"{served.url}/dashboard/open/password")
     look(writer, "your password", "Your password – Dashboard – Meridian")

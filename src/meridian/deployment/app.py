@@ -25,10 +25,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import meridian.pages
 from meridian.callers import Holdings, Level
-from meridian.deployment import access, calls, dashboard, instances, repeats
+from meridian.deployment import access, calls, dashboard, delegations, instances, repeats
 from meridian.deployment.book import StoredBook
 from meridian.deployment.calls import CallLimits, StoredCalls
 from meridian.deployment.dashboard import Desk
+from meridian.deployment.delegations import Delegation
 from meridian.deployment.door import OperationsDoor
 from meridian.deployment.drawing import BRAND, SIGN_OUT, Drawing
 from meridian.deployment.gateway import KIT_URL, Gateway, Refused
@@ -218,14 +219,16 @@ class Deployment:
         if person is None:
             return Response(status_code=303, headers={"location": "/sign-in", "cache-control": "no-store"})
 
-        def look(store: Store) -> tuple[list[tuple[str, str, list[_Button]]], bool]:
+        def look(store: Store) -> tuple[list[tuple[str, str, list[_Button]]], bool, list[Delegation]]:
+            now = self._clock()
+            soon = [each for each in delegations.held_by(store, person.subject) if each.lapses_soon(now)]
             rows = []
             for name, hosted in sorted(self.gateway.hosted.items()):
                 if name != DASHBOARD and (buttons := _buttons(hosted, held_on(store, person.subject, hosted)[0])):
                     rows.append((hosted.pages.name, name, buttons))
-            return rows, access.is_deployment_admin(store, person.subject)
+            return rows, access.is_deployment_admin(store, person.subject), soon
 
-        rows, admin = await self.store.run(look)
+        rows, admin, soon = await self.store.run(look)
         nonce, token = self._signing_in.token_for(request)
         page = self._drawing.page(
             request,
@@ -236,6 +239,7 @@ class Deployment:
             plugins=rows,
             only_manage=bool(rows) and all(button.word == "Manage" for _, _, buttons in rows for button in buttons),
             admin=admin,
+            soon=soon,
         )
         return self._signing_in.keep(request, page, nonce)
 

@@ -49,6 +49,7 @@ LASTING_DAYS: Final = (7, 30, 90)
 TOKEN_PREFIX: Final = "mrd_"  # noqa: S105  what every token begins with
 """What a client's token begins with, so that one is known where it does not belong."""
 
+_NOTICE: Final = timedelta(days=7)
 _MOST_ROWS: Final = 500
 _MOST_STANDING: Final = 100
 
@@ -96,6 +97,11 @@ class Delegation:
     def stands(self, now: datetime) -> bool:
         """Whether the client may ask by it at that moment."""
         return self.revoked_at is None and now < self.expires_at
+
+    def lapses_soon(self, now: datetime) -> bool:
+        """Whether its time is over within a week, or within a third of it where it lasts no longer than that."""
+        notice = min(_NOTICE, (self.expires_at - self.made_at) / 3)
+        return self.stands(now) and self.expires_at - now <= notice
 
     def reaches(self, instance: str) -> bool:
         """Whether it may reach anything of the instance; on the dashboard every one may, to look."""

@@ -16,7 +16,7 @@ import pytest
 
 from deployment.running.serving import TO_LOOK
 from meridian.callers import Caller
-from meridian.deployment import access, calls, delegations
+from meridian.deployment import access, calls, delegations, identity
 from meridian.deployment.access import AccessRow
 
 pytestmark = pytest.mark.anyio
@@ -320,3 +320,56 @@ async def test_what_a_person_loses_their_client_loses(running, clients):
         access.leave(running.deployment.store, "demo-writers", "demo-writer")
     async with running.client("demo-writer", token=token) as client:
         assert ("desk__confirm" in before, (await client.list_tools()).tools) == (True, [])
+
+
+# Everybody's, for a deployment admin; and a client whose time is nearly over.
+
+
+def test_a_deployment_admin_sees_anybody_s_client_and_its_calls_and_revokes_it(running, form_token):
+    running.rpc("demo-writer", "tools/call", name="desk__list_open")
+    (made,) = delegations.held_by(running.deployment.store, "demo-writer")
+    admin = running.browser("demo-admin")
+    page = admin.get("/dashboard/manage/everybody-s-clients", params={"find": "demo WRITER"}).text
+    assert (page.count("<tbody>"), "Demo writer" in page) == (1, True)
+    one = admin.get("/dashboard/manage/everybody-s-clients", params={"client": made.id}).text
+    assert all(each in one for each in ("may ask as <bdi>Demo writer</bdi>", "desk__list_open", "unchanged"))
+    sent = {"client": made.id, "csrf": form_token(page)}
+    assert admin.post("/dashboard/manage/everybody-s-clients/revoke", data=sent).status_code == 303
+    ended = delegations.find(running.deployment.store, made.id)
+    assert (ended.revoked_by, running.rpc("demo-writer", "tools/list").status_code) == ("demo-admin", 401)
+    told = running.browser("demo-writer").get("/dashboard/open/clients", params={"client": made.id}).text
+    assert "by <bdi>Demo admin</bdi>" in told
+
+
+@pytest.mark.parametrize("path", ["", "?client=D-1", "/revoke"])
+def test_nobody_else_sees_or_revokes_another_s_client(running, path):
+    assert running.browser("demo-writer").get(f"/dashboard/manage/everybody-s-clients{path}").status_code == 403
+
+
+@pytest.mark.parametrize(("days", "notice"), [(7, timedelta(days=7) / 3), (30, timedelta(days=7)), (90, timedelta(days=7))])
+def test_a_person_is_told_before_a_client_may_ask_no_more(running, days, notice):
+    made, _ = delegations.make_by_hand(
+        running.deployment.store, "demo-writer", "Notes", [AccessRow("desk", "operations", "read")], days, now=running.clock()
+    )
+    browser = running.browser("demo-writer")
+
+    def told() -> list[bool]:
+        pages = [browser.get(path).text for path in ("/", "/dashboard/open/clients")]
+        return [f"client={made.id}" in page.partition('class="table"')[0] for page in pages]
+
+    seen = []
+    for left in (notice + timedelta(minutes=5), notice - timedelta(minutes=5)):
+        running.clock.moved = timedelta(days=days) - left
+        browser = running.browser()
+        link = identity.sign_in_link(running.deployment.store, "demo-writer", now=running.clock())
+        browser.get(f"/sign-in/{link}")
+        seen.append(told())
+    assert seen == [[False, False], [True, True]]
+
+
+def test_why_the_deployment_ended_a_client_is_said(running, clients):
+    (made,) = delegations.held_by(running.deployment.store, "demo-writer")
+    with running.deployment.store.write() as connection:
+        delegations.revoke_in(connection, made.id, by=None, now=running.clock())
+    page = running.browser("demo-writer").get("/dashboard/open/clients", params={"client": made.id}).text
+    assert "a code or token of it that was spent came a second time" in page

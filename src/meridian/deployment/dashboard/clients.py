@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from meridian.deployment import calls, delegations
+from meridian.deployment import calls, delegations, identity
 from meridian.deployment.connecting import http_configuration, stdio_configuration
 from meridian.deployment.dashboard.desk import (
     address,
@@ -22,6 +22,7 @@ from meridian.deployment.dashboard.desk import (
     pages,
     row_in,
     row_named,
+    shelved,
 )
 from meridian.deployment.delegations import LASTING_DAYS, Delegation
 from meridian.deployment.lending import acts_under, lendable
@@ -56,6 +57,17 @@ class WhichClient:
 
 
 @dataclass(frozen=True)
+class WhoseClients:
+    """Whose clients are shown: everybody's, or those whose name or whose person's has `find` in it; or one of them."""
+
+    client: str = field(default="", max_length=100)
+    before: datetime | None = None
+    find: str = field(default="", max_length=200)
+    page: int = field(default=1, min=1)
+    revoked: str = field(default="", max_length=100)
+
+
+@dataclass(frozen=True)
 class MakeToken:
     """A client, what it may reach, and for how long."""
 
@@ -78,7 +90,7 @@ def clients(request: Request[WhichClient]) -> Response:
     """The clients that ask as whoever looks, and one of them with its calls."""
     desk, asked = desk_of(request), request.params
     if asked.client:
-        return _one(request, _own(request, asked.client))
+        return _one(request, _own(request, asked.client), asked.before)
     now = desk.clock()
     own = delegations.held_by(desk.store, request.caller.subject)
     ended = [each for each in own if not each.stands(now)]
@@ -87,6 +99,7 @@ def clients(request: Request[WhichClient]) -> Response:
     return pages.render(
         "clients.html",
         standing=[each for each in own if each.stands(now)],
+        soon=[each for each in own if each.lapses_soon(now)],
         ended=ended if asked.ended else ended[:_ENDED],
         ended_count=len(ended),
         now=now,
@@ -134,21 +147,81 @@ def revoke(request: Request[Revoke]) -> Response:
     return pages.answer(None, None, location=address("/clients", revoked=asked.client))
 
 
-def _one(request: Request[WhichClient], shown: Delegation) -> Response:
-    """One client of the person's own, with its calls: which tool, when, at which level, what came of it; never more."""
-    desk, before = desk_of(request), request.params.before
+@pages.page(
+    "/everybody-s-clients",
+    levels="admin",
+    params=WhoseClients,
+    title="Clients",
+    name="everybodys_clients",
+    tool=False,
+    why=_WHY,
+)
+def everybodys_clients(request: Request[WhoseClients]) -> Response:
+    """Everybody's clients that may ask now, for a deployment admin; or one of them, with its calls."""
+    desk, asked = desk_of(request), request.params
+    if asked.client:
+        return _one(request, _known(request, asked.client), asked.before)
+    now, wanted = desk.clock(), asked.find.casefold()
+    names = {each.subject: each.display_name for each in identity.every_person(desk.store)}
+    every = delegations.every_delegation(desk.store)
+    found = [
+        each
+        for each in every
+        if each.stands(now)
+        and (wanted in each.client_name.casefold() or wanted in names.get(each.subject, each.subject).casefold())
+    ]
+    return pages.render(
+        "everybodys-clients.html",
+        shelf=shelved(
+            found, asked.page, lambda page: request.path_for("/everybody-s-clients", find=asked.find or None, page=page)
+        ),
+        names=names,
+        find=asked.find,
+        revoked=next((each for each in every if each.id == asked.revoked and each.revoked_at is not None), None),
+        named=lambda row: row_named(row, desk.hosted),
+    )
+
+
+@pages.route(
+    "/everybody-s-clients/revoke", levels="admin", methods=["POST"], params=Revoke, tool=False, why="people look after people"
+)
+def revoke_anyones(request: Request[Revoke]) -> Response:
+    """Revoke anybody's client, as a deployment admin: its next call is refused."""
+    desk, asked = desk_of(request), request.params
+    delegations.revoke(desk.store, asked.client, by=request.caller.subject, anyones=True, now=desk.clock())
+    return pages.answer(None, None, location=address("/everybody-s-clients", revoked=asked.client))
+
+
+def _one(request: Request[Any], shown: Delegation, before: datetime | None) -> Response:
+    """One client with its calls: which tool, when, at which level, what came of it; never more. Shown to its person, or to a
+    deployment admin."""
+    desk, home = desk_of(request), request.path
     found = calls.listed(desk.store, shown.id, limit=_CALLS + 1, before=before)
     last = found[_CALLS - 1] if len(found) > _CALLS else None
+    owner = identity.person(desk.store, shown.subject)
+    ended_by = None if shown.revoked_by is None else identity.person(desk.store, shown.revoked_by)
     return pages.render(
         "client.html",
         shown_client=shown,
         now=desk.clock(),
+        home=home,
+        mine=shown.subject == request.caller.subject,
+        owner=owner.display_name if owner is not None else shown.subject,
+        ended_by=ended_by.display_name if ended_by is not None else shown.revoked_by,
         calls=found[:_CALLS],
         reasons=_REASONS,
-        newest=request.path_for("/clients", client=shown.id) if before is not None else "",
-        older=request.path_for("/clients", client=shown.id, before=last.opened_at.isoformat()) if last else "",
+        newest=request.path_for(home, client=shown.id) if before is not None else "",
+        older=request.path_for(home, client=shown.id, before=last.opened_at.isoformat()) if last else "",
         named=lambda row: row_named(row, desk.hosted),
     )
+
+
+def _known(request: Request[Any], client: str) -> Delegation:
+    """Anybody's delegation of that id. Raises Refusal where there is none."""
+    found = delegations.find(desk_of(request).store, client)
+    if found is None:
+        raise Refusal("There is no such client.", reason="unknown")
+    return found
 
 
 def _own(request: Request[Any], client: str) -> Delegation:

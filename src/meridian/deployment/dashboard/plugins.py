@@ -96,6 +96,7 @@ class LentTo:
     expires_at: datetime
     last_used_at: datetime | None
     lent: list[str] = field(description="What it may reach, in words.")
+    lapses_soon: bool = field(description="Whether that is within a week: tell your person to connect it anew.")
     this_client: bool = field(description="Whether it is the one that asks.")
 
 
@@ -160,6 +161,7 @@ def list_my_delegations(request: Request[Any]) -> Response:
             made_at=each.made_at,
             expires_at=each.expires_at,
             last_used_at=each.last_used_at,
+            lapses_soon=each.lapses_soon(now),
             this_client=each.id == request.caller.delegation_id,
         )
         for each in delegations.held_by(desk.store, request.caller.subject)

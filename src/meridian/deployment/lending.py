@@ -7,6 +7,8 @@ Connected clients both offer these, so that what is shown is what is lent. What 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
@@ -19,7 +21,7 @@ from meridian.deployment.store import Store
 from meridian.pages.tools import Tool
 from meridian.plugins import surface_name
 
-__all__ = ["Lendable", "accounts_of", "acts_under", "lendable", "row_in", "row_named", "text_of"]
+__all__ = ["Lendable", "accounts_of", "acts_under", "digest_of", "lendable", "row_in", "row_named", "text_of"]
 
 _NAMED: Final = 8
 
@@ -77,6 +79,21 @@ def lendable(store: Store, hosted: Mapping[str, Hosted], subject: str) -> tuple[
 def acts_under(offered: Iterable[Lendable], rows: Collection[AccessRow]) -> frozenset[Act]:
     """The tools that act which were shown under those of the rows that are among `rows`."""
     return frozenset((each.row.instance, tool.name) for each in offered if each.row in rows for _, tool in each.acts)
+
+
+def digest_of(offered: Iterable[Lendable], *said: str) -> str:
+    """The digest of all that a page shows of what may be lent, and of what else it `said`; so that what is lent is that, and
+    nothing else."""
+    rows = [
+        [
+            each.value,
+            each.named,
+            each.accounts,
+            [[name, tool.description, tool.reads] for name, tool in each.reads + each.acts],
+        ]
+        for each in offered
+    ]
+    return hashlib.sha256(json.dumps([*said, rows]).encode("utf-8", "replace")).hexdigest()
 
 
 def text_of(row: AccessRow) -> str:

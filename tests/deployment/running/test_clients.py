@@ -45,7 +45,7 @@ class Clients:
         return self.browser.post(f"/dashboard/open{path}", data={"csrf": self.token, "meridian.page": "/clients", **form})
 
     def make(self, name: str = "Notes", rows: Iterable[str] = (READ,), days: str = "7") -> httpx2.Response:
-        return self.post("/clients/make", client_name=name, rows=list(rows), days=days)
+        return self.post("/clients/make", client_name=name, rows=list(rows), days=days, shown=shown_in(self.page()))
 
 
 @pytest.fixture
@@ -57,6 +57,12 @@ def clients(running, form_token):
         return Clients(browser, form_token(browser.get("/dashboard/open/clients").text))
 
     return clients
+
+
+def shown_in(page: str) -> str:
+    """What the page says that it showed."""
+    found = re.search(r'name="shown" value="([^"]*)"', page)
+    return found[1] if found else ""
 
 
 def token_in(answer: httpx2.Response) -> str:
@@ -118,6 +124,20 @@ def test_the_summary_of_problems_names_its_cells(clients):
         ("client_name", "Client"),
         ("rows", "What it may reach"),
     ]
+
+
+def test_what_is_lent_is_what_the_page_showed(running, clients):
+    page = clients()
+    before = shown_in(page.page())
+    access.join(running.deployment.store, "demo-custody-writers", "demo-writer")
+
+    def make(shown: str) -> httpx2.Response:
+        return page.post("/clients/make", client_name="Notes", rows=[WRITE], days="7", shown=shown)
+
+    refused = make(before)
+    assert (refused.status_code, kept(running)) == (422, [])
+    assert "has changed since this page was drawn" in refused.text
+    assert token_in(make(shown_in(refused.text)))
 
 
 async def test_a_client_reaches_what_its_row_listed_and_no_more(running, clients):

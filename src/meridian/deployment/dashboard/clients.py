@@ -25,7 +25,7 @@ from meridian.deployment.dashboard.desk import (
     shelved,
 )
 from meridian.deployment.delegations import LASTING_DAYS, Delegation
-from meridian.deployment.lending import acts_under, lendable
+from meridian.deployment.lending import acts_under, digest_of, lendable
 from meridian.errors import Refusal
 from meridian.pages import Response
 from meridian.pages.asking import Request
@@ -74,6 +74,7 @@ class MakeToken:
     client_name: str = field(default="", title="Client", max_length=1_000)
     rows: list[str] = field(default_factory=list, title="What it may reach")
     days: int = field(default=30, title="For how long", choices=LASTING_DAYS)
+    shown: str = field(default="", max_length=100)
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def clients(request: Request[WhichClient]) -> Response:
     own = delegations.held_by(desk.store, request.caller.subject)
     ended = [each for each in own if not each.stands(now)]
     redraw = again(request, "/clients/make")
+    offered = lendable(desk.store, desk.hosted, request.caller.subject)
     pairs = () if redraw is None else redraw.pairs
     return pages.render(
         "clients.html",
@@ -104,7 +106,8 @@ def clients(request: Request[WhichClient]) -> Response:
         ended_count=len(ended),
         now=now,
         revoked=next((each for each in ended if each.id == asked.revoked and each.revoked_at is not None), None),
-        offered=lendable(desk.store, desk.hosted, request.caller.subject),
+        offered=offered,
+        digest=digest_of(offered),
         lasting=LASTING_DAYS,
         again=redraw,
         ticked={value for name, value in pairs if name == "rows"},
@@ -120,7 +123,13 @@ def make_token(request: Request[MakeToken]) -> Response:
     """Make a client token, and show it this once."""
     desk, asked = desk_of(request), request.params
     rows = [row_in(each) for each in asked.rows]
-    acts = acts_under(lendable(desk.store, desk.hosted, request.caller.subject), rows)
+    offered = lendable(desk.store, desk.hosted, request.caller.subject)
+    if asked.shown != digest_of(offered):
+        raise Refusal(
+            "What you hold, or what the tools do, has changed since this page was drawn. It is drawn anew: look once more.",
+            reason="changed_since",
+        )
+    acts = acts_under(offered, rows)
     made, token = delegations.make_by_hand(
         desk.store, request.caller.subject, asked.client_name, rows, asked.days, now=desk.clock(), acts=acts
     )

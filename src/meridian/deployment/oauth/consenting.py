@@ -8,8 +8,6 @@ have answered, and then only to an address that the client registered.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -68,17 +66,7 @@ class Shown:
     @property
     def digest(self) -> str:
         """The digest of all that is shown, so that what is granted is that and nothing else."""
-        rows = [
-            [
-                each.value,
-                each.named,
-                each.accounts,
-                [[name, tool.description, tool.reads] for name, tool in each.reads + each.acts],
-            ]
-            for each in self.offered
-        ]
-        said = [self.asked.id, self.person.subject, self.client.name, self.asked.redirect_uri, rows]
-        return hashlib.sha256(json.dumps(said).encode("utf-8", "replace")).hexdigest()
+        return lending.digest_of(self.offered, self.asked.id, self.person.subject, self.client.name, self.asked.redirect_uri)
 
     @property
     def new(self) -> frozenset[str]:

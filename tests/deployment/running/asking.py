@@ -141,3 +141,25 @@ def told(redirect):
     assert redirect.status_code == 303, redirect.text
     query = parse_qs(urlsplit(redirect.headers["location"]).query, keep_blank_values=True, strict_parsing=True)
     return {name: value for name, [value] in query.items()}
+
+
+def by_hand(running, subject, rows, days, name="Notes"):
+    """The page that answers the person who makes a client token, for a client without a browser; or, where they hold nothing
+    that they could lend, the page that offers them nothing."""
+    browser = running.browser()
+    sign_in(running, browser, subject)
+    page = browser.get("/dashboard/open/clients")
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    if csrf is None:
+        return page
+    shown = re.search(r'name="shown" value="([^"]+)"', page.text)
+    said = {"csrf": csrf[1], "meridian.page": "/clients", "client_name": name, "rows": list(rows), "days": days}
+    if shown is not None:
+        said["shown"] = shown[1]
+    return browser.post("/dashboard/open/clients/make", data=said)
+
+
+def told_token(page):
+    """The token that such a page shows once."""
+    assert page.status_code == 200, page.text
+    return re.search(r"mrd_[\w-]+", page.text)[0]

@@ -1,4 +1,4 @@
-"""A deployment on a real socket, and who asks it: browsers and MCP clients."""
+"""A deployment that runs, on a real socket or within this process, and who asks it: browsers and MCP clients."""
 
 import socket
 import threading
@@ -10,9 +10,11 @@ from typing import Any
 
 import httpx2
 import uvicorn
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp.client.caching import CacheConfig
 from mcp.client.streamable_http import streamable_http_client
+from starlette.types import ASGIApp
 
 from meridian.deployment.app import Deployment, utc_now
 from meridian.deployment.demo import DemoPerson
@@ -45,6 +47,8 @@ class Running:
     clock: Clock
     people: dict[str, DemoPerson]
     opened: list[httpx2.Client] = field(default_factory=list)
+    transport: httpx2.BaseTransport | None = None
+    """How requests get there; None for a socket."""
 
     @property
     def resource(self) -> str:
@@ -53,7 +57,7 @@ class Running:
 
     def browser(self, subject: str | None = None) -> httpx2.Client:
         """A browser, signed in by the person's link; it follows no redirect by itself."""
-        client = httpx2.Client(base_url=self.url, timeout=20)
+        client = httpx2.Client(base_url=self.url, timeout=20, transport=self.transport)
         self.opened.append(client)
         if subject is not None:
             signed_in = client.get(f"/sign-in/{self.people[subject].sign_in_token}")
@@ -109,3 +113,25 @@ def serving(deployment: Deployment, clock: Clock, people: Iterable[DemoPerson] =
             server.should_exit = True
             thread.join(10)
         assert not thread.is_alive()
+
+
+@contextmanager
+def running_within(deployment: Deployment, clock: Clock) -> Iterator[Running]:
+    """The deployment, run on a thread of this process and asked without a socket: many times as soon started and stopped."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(deployment.running()):
+        yield Running(deployment, "http://desk.example", clock, {}, transport=_Within(deployment.app, portal))
+
+
+class _Within(httpx2.BaseTransport):
+    """Hands each request to an application that runs in the portal's loop."""
+
+    def __init__(self, app: ASGIApp, portal: BlockingPortal) -> None:
+        self._transport = httpx2.ASGITransport(app)
+        self._portal = portal
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        return self._portal.call(self._asked, request)
+
+    async def _asked(self, request: httpx2.Request) -> httpx2.Response:
+        answer = await self._transport.handle_async_request(request)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=await answer.aread())

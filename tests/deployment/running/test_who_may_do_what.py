@@ -4,7 +4,6 @@ Everyone began with write on all there is, and lent it; the delegations were mad
 what the table says, and the plugin got tools that it had not, and one that only read came to act.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import httpx2
 import pytest
 from mcp.client.caching import CacheConfig
 
-from deployment.running.asking import Asking, sign_in
+from deployment.running.asking import Asking, by_hand, told_token
 from deployment.running.serving import Clock, Running, serving
 from deployment.running.versions import ROLES, Does, version
 from meridian.deployment import access, delegations, identity
@@ -101,11 +100,12 @@ COMES_TO_HOLD = {
     "admin": (),
     "gone": (AccessRow("desk", "operations", "write"),),
 }
+READ, WRITE = ("read desk operations",), ("write desk operations",)
 TICKED = {
     "everything": {"covers": "everything", "rows": ()},
-    "read": {"rows": ("read desk operations",)},
-    "write": {"rows": ("write desk operations",)},
-    "revoked": {"rows": ("write desk operations",)},
+    "read": {"rows": READ},
+    "write": {"rows": WRITE},
+    "revoked": {"rows": WRITE},
 }
 BY_HAND = ("hand", "lapsed")
 DELEGATIONS = ("everything", "read", "write", "hand", "lapsed", "revoked")
@@ -207,23 +207,13 @@ def lend(running: Running) -> dict[tuple[str, str], str]:
     for person in COMES_TO_HOLD:
         for kind, ticked in TICKED.items():
             made[person, kind] = Asking(running).connect(person, **ticked).access_token
-        made[person, "hand"] = by_hand(running, person)
+        made[person, "hand"] = told_token(by_hand(running, person, WRITE, A_WEEK))
         running.clock.moved = -timedelta(days=A_WEEK, seconds=1)
-        made[person, "lapsed"] = by_hand(running, person)
+        made[person, "lapsed"] = told_token(by_hand(running, person, WRITE, A_WEEK))
         running.clock.moved = timedelta()
         revoked = delegations.by_token(store, made[person, "revoked"], resource=running.resource, now=running.clock())
         delegations.revoke(store, revoked.id, by=person, now=running.clock())
     return made
-
-
-def by_hand(running: Running, person: str) -> str:
-    """A token for a client without a browser, as the person makes it on Connected clients."""
-    browser = running.browser()
-    sign_in(running, browser, person)
-    page = "/dashboard/open/clients"
-    csrf = re.search(r'name="csrf" value="([^"]+)"', browser.get(page).text)[1]
-    said = {"csrf": csrf, "meridian.page": "/clients", "client_name": "Notes", "rows": "write desk operations", "days": A_WEEK}
-    return re.search(r"mrd_[\w-]+", browser.post(f"{page}/make", data=said).text)[0]
 
 
 def change(store: Store, clock: Clock) -> None:

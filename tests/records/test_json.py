@@ -655,10 +655,11 @@ def test_a_traceback_shows_the_line_that_was_written():
         x: int
 
         def __post_init__(self) -> None:
-            raise ZeroDivisionError
+            1 // self.x
 
+    read_json(shape_of(Broken), json.dumps({"x": 1}))  # the second reading's is written
     with pytest.raises(ZeroDivisionError) as raised:
-        read_json(shape_of(Broken), json.dumps({"x": 1}))
+        read_json(shape_of(Broken), json.dumps({"x": 0}))
     shown = "".join(traceback.format_exception(raised.value))
     assert 'File "meridian JSON reader of Broken"' in shown
     assert "return Broken(x_)" in shown

@@ -1,9 +1,9 @@
 """Python written for one record: what reads it from JSON, and what reads it from a form's tree.
 
-A Shape goes in; a function comes out, made at the first read and kept with the Shape. What is written is what one would
-write by hand: a good cell is read in place, and whatever else came, nothing at all included, goes to `cells`, which has the
-rules. `_Writer` writes what both ways in have in common, and a subclass what JSON or a form has of its own. A list of records
-is one loop; a long one is read by `columns`, as far as it can be.
+A Shape goes in; a function comes out, made once and kept with the Shape. What is written is what one would write by hand: a
+good cell is read in place, and whatever else came, nothing at all included, goes to `cells`, which has the rules. `_Writer`
+writes what both ways in have in common, and a subclass what JSON or a form has of its own. A list of records is one loop; a
+long one is read by `columns`, as far as it can be.
 
 The code has a name, `meridian JSON reader of Lot`, and a traceback shows its lines.
 """
@@ -88,10 +88,19 @@ _LOCALS: Final = frozenset(
 
 def record_reader(shape: Shape[Any], source: Source) -> Reader:
     """What reads one `shape` from an object, or from a form's cells."""
-    kept = shape.derived.get(source)
+    kept: Reader | None = shape.derived.get(source)
     if kept is None:
         writer = _WRITERS[source](shape.name)
         kept = shape.derived[source] = writer.function(writer.record(shape))
+    return kept
+
+
+def holder_reader(cell: Cell, name: str, source: Source) -> Reader:
+    """What reads the list or dict in `cell`, which is called `name`, a field after its record; kept with the cell."""
+    kept: Reader | None = cell.__dict__.get(f"_{source}")
+    if kept is None:
+        writer = _WRITERS[source](name)
+        kept = cell.__dict__[f"_{source}"] = writer.function(writer.holder(cell))
     return kept
 
 
@@ -170,8 +179,7 @@ class _Writer(ABC):
         if isinstance(cell.kind, RecordKind):
             shape = cell.kind.shape
             return self.lazily(f"read_{name}", lambda: record_reader(shape, self.source))
-        writer = type(self)(f"{self.name}.{name}")
-        return self.lazily(f"read_{name}", lambda: writer.function(writer.holder(cell)))
+        return self.lazily(f"read_{name}", lambda: holder_reader(cell, f"{self.name}.{name}", self.source))
 
     # records
 

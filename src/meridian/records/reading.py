@@ -1,8 +1,8 @@
 """What came, read as a record: `Reading` has the record, or every problem.
 
 A form's pairs or JSON come in with a Shape. Each way in takes what came apart (`tree` the names of a form, `cells.parse` the
-text of JSON), gives it to the reader that `generating` wrote for the record, and answers with what was found. Nothing here
-raises for anything that can be sent.
+text of JSON), gives it to the record's reader (`walking` the first time, then what `generating` wrote), and answers with what
+was found. Nothing here raises for anything that can be sent.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 from meridian.errors import Problem
 from meridian.records import cells, tree
 from meridian.records.cells import UNREAD, Found
-from meridian.records.generating import record_reader
 from meridian.records.shape import Shape
+from meridian.records.walking import reader
 
 __all__ = ["Reading", "as_sent", "form_pairs", "read_form", "read_json", "read_query", "read_value"]
 
@@ -73,7 +73,7 @@ def read_json(shape: Shape[R], body: bytes | str, *, lenient: bool = False) -> R
     found = Found()
     if lenient:
         found.lenient = True
-    read = shape.derived.get("JSON") or record_reader(shape, "JSON")
+    read = shape.derived.get("JSON") or reader(shape, "JSON")
     record = read(value, (), found)
     if found.members != text.count(":") and not found.bulky and cells.may_repeat(text, found.members):
         value, _, twice = cells.parse(text, careful=True)
@@ -96,7 +96,7 @@ def read_value(shape: Shape[R], value: Any, *, lenient: bool = False) -> Reading
 def _read(shape: Shape[R], value: Any, found: Found) -> Reading[R]:
     if type(value) is not dict:
         return Reading(None, (Problem("", f"{cells.quoted(None, value)} is no object; write one object of arguments"),))
-    read = shape.derived.get("JSON") or record_reader(shape, "JSON")
+    read = shape.derived.get("JSON") or reader(shape, "JSON")
     record = read(value, (), found)
     return Reading(None if record is UNREAD else record, found.all() if found.count else ())
 
@@ -156,7 +156,7 @@ def _read_form(shape: Shape[R], form: bytes | str | Iterable[tuple[str, Any]], f
     if put.blanks or put.lost:
         put.close()
     found.zones = put.zones
-    read = shape.derived.get("form") or record_reader(shape, "form")
+    read = shape.derived.get("form") or reader(shape, "form")
     record = read(put.root, (), found)
     if put.wrong:
         said = {problem.path for problem in found.problems} if found.count else ()

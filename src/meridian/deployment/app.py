@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -162,6 +162,9 @@ class Deployment:
 
         async def front(scope: Scope, receive: Receive, send: Send) -> None:
             """An agent's request goes to the surface by itself: it needs nothing of what is put around a person's."""
+            if scope["type"] == "http" and _has_two_lengths(scope):
+                await _TWO_LENGTHS(scope, receive, send)
+                return
             asked = self.surface if scope["type"] == "http" and scope["path"] == "/mcp" else application
             await asked(scope, receive, send)
 
@@ -274,6 +277,18 @@ def _settings_of(loaded: Loaded, instance: Instance) -> object:
         said = "; ".join(map(str, reading.problems))
         raise DeploymentError(f"{loaded.name}: its settings do not read as {shape.name}: {said}")
     return reading.record
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Whether a request says in two ways how long its body is. What stands before the deployment may have believed the other,
+    and takes for the next request what was this one's body."""
+    named = {name for name, _ in scope["headers"]}
+    return b"transfer-encoding" in named and b"content-length" in named
+
+
+_TWO_LENGTHS: Final = PlainTextResponse(
+    "The request says in two ways how long its body is.\n", 400, {"connection": "close", "cache-control": "no-store"}
+)
 
 
 async def _no_icon(_: Request) -> Response:

@@ -403,12 +403,20 @@ def test_what_is_not_utf_8_is_a_problem_and_never_other_letters(body):
 def test_escapes_are_undone_and_a_percent_that_begins_none_stays():
     assert [
         read_form(ask(str), body).record.x
-        for body in (b"x=a+b%20c%e2%82%AC", "x=€%E2%82%AC".encode(), b"%78=100%", b"x=%zz%4", b"x=" + b"%41a" * 99)
+        for body in (
+            b"x=a+b%20c%e2%82%AC",
+            "x=€%E2%82%AC".encode(),
+            b"%78=100%",
+            b"x=%zz%4",
+            b"x=%%%41%%",
+            b"x=" + b"%41a" * 99,
+        )
     ] == [
         "a b c€",
         "€€",
         "100%",
         "%zz%4",
+        "%%A%%",
         "Aa" * 99,
     ]
 

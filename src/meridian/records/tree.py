@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from meridian.errors import Problem, Unread
@@ -58,7 +57,7 @@ def fields_of(shape: Shape[Any]) -> Fields:
 
 # ── The urlencoded text ────────────────────────────────────────────────────
 
-_ESCAPES = re.compile("%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+")  # which begins with a letter to look for
+_ESCAPES = re.compile("%(?:[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+|%*(?=%))")  # or, at once, what of many `%` can begin none
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})").search
 _BYTES: Final = {f"{n:02{case}}": chr(n) for n in range(256) for case in "xX"} | {
     f"{a}{b}": chr(int(a + b, 16)) for a in "abcdefABCDEF" for b in "abcdefABCDEF"
@@ -81,7 +80,8 @@ def unescape(text: str) -> str:
 
 
 def _run(escapes: re.Match[str]) -> str:
-    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "surrogateescape")
+    digits = escapes[0].replace("%", "")
+    return bytes.fromhex(digits).decode("utf-8", "surrogateescape") if digits else escapes[0]
 
 
 def decoded(body: bytes) -> str:
@@ -115,15 +115,20 @@ _IGNORED: Final = _Place()
 _HIGH: Final = _Place(why=_TOO_HIGH)
 _FIELD = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)")
 _ROW = re.compile(r"\[(0|[1-9][0-9]*)\]")
-_ROW_END = re.compile(r"(0|[1-9][0-9]*)(?:\]|%5D)").fullmatch
-_LONGEST_END: Final = 16  # of those that are kept; longer ones are for `walk`
+
+_NUMBERS: Final[dict[str, int]] = {}
+"""The numbers of the rows that there may be, by what a name of theirs ends with after its last bracket."""
 
 
-@lru_cache(MAX_ROWS)
 def _number(end: str) -> int:
     """The number of a row whose name ends with `end` after its last bracket; -1 where it says none."""
-    found = _ROW_END(end)
-    return -1 if found is None else int(found[1]) if len(found[1]) < 5 else MAX_ROWS
+    digits = end[:-1] if end[-1:] == "]" else end[:-3] if end[-3:] == "%5D" else ""
+    if not (digits.isdecimal() and digits.isascii()) or (digits[0] == "0" and digits != "0"):
+        return -1
+    if len(digits) > 4:
+        return MAX_ROWS
+    number = _NUMBERS[end] = int(digits)
+    return number
 
 
 class Tree:
@@ -294,10 +299,10 @@ class Tree:
         """The cells and the fields of the record at `head`, as it was sent; None where only `walk` can tell."""
         if not head:
             return self.root, fields_of(self.shape)
-        name, _, end = head.rpartition("%5B")
-        if not name:
-            name, _, end = head.rpartition("[")
-        number = _number(end) if name and len(end) <= _LONGEST_END else -1
+        name, _, end = head.rpartition("[" if head[-1] == "]" else "%5B")
+        number = _NUMBERS.get(end) if name else -1
+        if number is None:
+            number = _number(end)
         if number < 0:
             name = head
         held, fields, are_rows = self.known.get(name) or self.under(name, are_rows=number >= 0)

@@ -130,13 +130,15 @@ class Deployment:
         self._signing_in = SigningIn(
             self.store, self._drawing, settings=settings, form_key=key, clock=clock, provider=_provider(settings, key, clock)
         )
-        self._endpoints = Endpoints(self.store, key=token_key(self.store, now=now), clock=clock)
+        self._endpoints = Endpoints(
+            self.store, key=token_key(self.store, now=now), documents=settings.fetches_documents, clock=clock
+        )
         self._consenting = Consenting(
             self.store,
             self._desk.hosted,
             drawing=self._drawing,
             signing_in=self._signing_in,
-            fetch=self._fetch,
+            fetch=self._fetch if settings.fetches_documents else None,
             clock=clock,
         )
         self.gateway = Gateway(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 from meridian.errors import DeploymentError
 from meridian.records import field, read_form, shape_of
@@ -55,6 +56,11 @@ class Settings:
         default="groups", description="The ID token's claim that lists a person's groups.", min_length=1
     )
     sign_in_link_hours: int = field(default=24, description="How long a one-time link may wait to be used.", min=1, max=168)
+    client_documents: Literal["fetched", "refused"] = field(
+        default="fetched",
+        description="What is done with a document that describes a client, at an https address; refused where the deployment "
+        "reaches no internet, so that every client registers.",
+    )
     call_seconds: int = field(default=60, description="How long a call to a plugin may take.", min=1, max=3600)
     calls_at_once: int = field(default=32, description="How many calls a client may have under way at once.", min=1, max=10_000)
     calls_per_minute: int = field(
@@ -68,6 +74,11 @@ class Settings:
     def database_url(self) -> str:
         """The database's URL, the file in the data folder included."""
         return self.database or f"sqlite:///{Path(self.data).absolute() / 'meridian.db'}"
+
+    @property
+    def fetches_documents(self) -> bool:
+        """Whether a document that describes a client is fetched."""
+        return self.client_documents == "fetched"
 
     @property
     def session_idle(self) -> timedelta:

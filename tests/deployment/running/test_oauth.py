@@ -1,5 +1,6 @@
 """A client that knows the surface's address alone is lent access by a person, and renews what it was given."""
 
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -321,8 +322,10 @@ class Described:
 
     def __init__(self):
         self.document = {"client_id": self.address, "client_name": "Notes", "redirect_uris": [HOME]}
+        self.asked = 0
 
     async def __call__(self, address):
+        self.asked += 1
         if address != self.address:
             raise Unfetched("it answered 404 where 200 is needed; redirects are not followed")
         return self.document
@@ -362,3 +365,23 @@ def test_one_whose_document_withdrew_the_address_is_led_nowhere(asking, document
     assert refused.status_code == 400
     answered = answer(browser, page)
     assert (answered.status_code, "location" in answered.headers) == (400, False)
+
+
+class TestWithoutDocuments:
+    """A deployment that reaches no internet has its clients register."""
+
+    @pytest.fixture
+    def settings(self, settings):
+        return replace(settings, client_documents="refused")
+
+    def test_its_metadata_says_so_and_a_client_registers_as_ever(self, asking):
+        metadata = asking.http.get("/.well-known/oauth-authorization-server").json()
+        assert metadata["client_id_metadata_document_supported"] is False
+        asking.connect()
+        assert asking.tools()
+
+    def test_a_client_that_a_document_describes_is_told_to_register(self, asking, document):
+        asking.client_id = document.address
+        refused = asking.ask(asking.http)
+        assert (refused.status_code, "location" in refused.headers, document.asked) == (400, False, 0)
+        assert "reads no documents of clients" in refused.text

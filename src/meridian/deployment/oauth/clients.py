@@ -91,8 +91,9 @@ def register(store: Store, told: object, *, told_from: str, now: datetime) -> Cl
     return made
 
 
-async def find(store: Store, fetch: Fetch, client_id: str, *, told_from: str, now: datetime) -> Client:
-    """The client of that id, its document read anew where it was not a moment ago. Raises Declined."""
+async def find(store: Store, fetch: Fetch | None, client_id: str, *, told_from: str, now: datetime) -> Client:
+    """The client of that id, its document read anew where it was not a moment ago. Raises Declined; also for a client that a
+    document describes, where there is nothing to fetch it with."""
     if not client_id.startswith("https://"):
         found = await store.run(kept, client_id)
         if found is None:
@@ -101,6 +102,10 @@ async def find(store: Store, fetch: Fetch, client_id: str, *, told_from: str, no
                 "No client of that client_id is registered here; connect anew, so that the client registers again.",
             )
         return found
+    if fetch is None:
+        raise Declined(
+            "invalid_client", "This deployment reads no documents of clients; connect anew, so that the client registers."
+        )
     if not _is_document(client_id):
         raise Declined("invalid_client", "The client_id is no address of a client's document: https, with a path.")
     present = await store.run(_read_lately, client_id, now)

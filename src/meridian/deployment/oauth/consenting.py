@@ -108,7 +108,8 @@ _CHANGED: Final = Again(
 
 
 class Consenting:
-    """The two addresses at which a person meets a client that asks. `fetch` reads the documents that describe clients."""
+    """The two addresses at which a person meets a client that asks. `fetch` reads the documents that describe clients; None
+    where none is read."""
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class Consenting:
         *,
         drawing: Drawing,
         signing_in: SigningIn,
-        fetch: Fetch,
+        fetch: Fetch | None,
         clock: Callable[[], datetime],
     ) -> None:
         self._store = store

@@ -62,11 +62,13 @@ _REVOCATION: Final = shape_of(RevocationRequest)
 
 
 class Endpoints:
-    """The addresses at which a client comes by its tokens. `key` is the one its tokens follow by."""
+    """The addresses at which a client comes by its tokens. `key` is the one its tokens follow by; `documents` says whether
+    those are read that describe clients."""
 
-    def __init__(self, store: Store, *, key: bytes, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, *, key: bytes, documents: bool, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._key = key
+        self._documents = documents
         self._clock = clock
 
     def routes(self) -> list[BaseRoute]:
@@ -74,12 +76,15 @@ class Endpoints:
         return [
             Route("/.well-known/oauth-protected-resource", _of_the_resource, methods=["GET"]),
             Route("/.well-known/oauth-protected-resource/mcp", _of_the_resource, methods=["GET"]),
-            Route("/.well-known/oauth-authorization-server", _of_the_server, methods=["GET"]),
+            Route("/.well-known/oauth-authorization-server", self._of_the_server, methods=["GET"]),
             Route("/oauth/register", _declining(self._register), methods=["POST"]),
             Route("/oauth/token", _declining(self._token), methods=["POST"]),
             Route(_GUESSED_TOKEN, _declining(self._token), methods=["POST"]),
             Route("/oauth/revoke", _declining(self._revoke), methods=["POST"]),
         ]
+
+    async def _of_the_server(self, request: Request) -> Response:
+        return _public(Place(origin_of(request)).of_the_server(documents=self._documents))
 
     async def _register(self, request: Request) -> Response:
         body = await _body(request, "json", "invalid_client_metadata")
@@ -130,10 +135,6 @@ class Endpoints:
 
 async def _of_the_resource(request: Request) -> Response:
     return _public(Place(origin_of(request)).of_the_resource())
-
-
-async def _of_the_server(request: Request) -> Response:
-    return _public(Place(origin_of(request)).of_the_server())
 
 
 def _as_told(given: Given) -> dict[str, Any]:

@@ -50,8 +50,9 @@ class Place:
             "bearer_methods_supported": ["header"],
         }
 
-    def of_the_server(self) -> dict[str, Any]:
-        """What the authorization server says of itself: its addresses, and the one way it does each thing."""
+    def of_the_server(self, *, documents: bool) -> dict[str, Any]:
+        """What the authorization server says of itself: its addresses, and the one way it does each thing. `documents` says
+        whether those are read that describe clients."""
         return {
             "issuer": self.origin,
             "authorization_endpoint": f"{self.origin}/oauth/authorize",
@@ -65,7 +66,7 @@ class Place:
             "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],
             "code_challenge_methods_supported": ["S256"],
-            "client_id_metadata_document_supported": True,
+            "client_id_metadata_document_supported": documents,
             "authorization_response_iss_parameter_supported": True,
             "protected_resources": [self.resource],
         }

@@ -155,7 +155,7 @@ class Deployment:
             self.store,
             self.gateway,
             calls=kept_calls,
-            repeats=Repeats(self.store, clock, settings.call_lasts),
+            repeats=Repeats(self.store, clock, settings.call_lasts, at_once=settings.calls_at_once),
             clock=clock,
             cookie_names=COOKIE_NAMES,
             max_body_bytes=settings.max_body_bytes,

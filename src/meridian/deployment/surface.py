@@ -36,7 +36,7 @@ from meridian.deployment.gateway import Changed, Gateway
 from meridian.deployment.known import RESULT, Known
 from meridian.deployment.oauth.metadata import Place
 from meridian.deployment.reaching import DASHBOARD, Hosted, opening, words_of
-from meridian.deployment.repeats import KEY, LONGEST_KEY, KeyedAct, Repeats, digest_of_key, digest_of_record
+from meridian.deployment.repeats import KEY, LONGEST_KEY, Repeats, digest_of_record, keyed_act
 from meridian.deployment.standing import Lent, Presented, Standing
 from meridian.deployment.store import Store
 from meridian.pages.answering import refused
@@ -286,10 +286,9 @@ class Surface:
 
         if key is None or record is None:
             outcome = await ask()
-        elif (known_as := digest_of_key(key)) is None:
+        elif (act := keyed_act(who.delegation.id, name, key, record)) is None:
             return await self._refuse(who, offered.hosted.name, name, "bad_key", _NO_KEY)
         else:
-            act = KeyedAct(who.delegation.id, name, known_as, record)
             answer = await self._repeats.begin(act, revision=who.revision)
             if answer is not None:
                 return await self._answer(who, offered.hosted.name, name, answer)

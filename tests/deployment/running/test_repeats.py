@@ -2,18 +2,20 @@
 
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import anyio
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, insert, select, update
 
 from meridian.deployment import access, calls, delegations
 from meridian.deployment.app import Deployment
-from meridian.deployment.repeats import KEY, prune
+from meridian.deployment.repeats import KEY, LONGEST_ANSWER, MOST_KEYS, Repeats, keyed_act, prune
 from meridian.deployment.standing import Presented
 from meridian.deployment.store.tables import entries, repeats
+from meridian.pages.assertion import digest
 from meridian.plugins import find
 
 DESK = Path(__file__).parent / "desk"
@@ -217,3 +219,62 @@ async def test_neither_key_nor_record_nor_what_was_asked_is_kept(running, act):
     assert "a key of mine" not in str(kept)
     assert [json.loads(each["answer"])["outcome"] for each in kept] == ["made"]
     assert "5.10" not in str(kept)
+
+
+async def test_what_is_kept_of_a_record_is_found_by_nobody_who_guesses_it(running, act):
+    await act({}, tool="count")
+    with running.deployment.store.read() as connection:
+        assert connection.scalar(select(repeats.c.record)) not in (digest(b"{}"), digest(b'{"at_most":null}'))
+
+
+class TestWithinBounds:
+    """A client that sends keys takes no more of the deployment than one that does not."""
+
+    @pytest.fixture
+    def settings(self, settings):
+        return replace(settings, calls_at_once=2)
+
+    @pytest.fixture(params=["auto"])
+    async def act(self, act):
+        return act
+
+    async def test_so_many_wait_for_an_act_under_way_as_may_be_under_way(self, running, act):
+        answers = []
+
+        async def again():
+            answers.append(await act({"at_most": 1}, tool="count"))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(again)
+        came = sorted(each.get("reason", each["outcome"]) for each in answers)
+        assert came == ["made", "too_many_calls", "too_many_calls", "unchanged", "unchanged"]
+
+    async def test_an_answer_that_is_long_is_not_kept_and_its_act_not_made_again(self, running, act):
+        await act({}, tool="count")
+        store, [lent] = running.deployment.store, delegations.held_by(running.deployment.store, "demo-writer")
+        kept, long = Repeats(store, running.clock, timedelta(seconds=3), at_once=2), "x" * LONGEST_ANSWER
+
+        async def answers():
+            return {"outcome": "made", "data": long}
+
+        keyed, revision = keyed_act(lent.id, "desk__long", "k", digest(b"{}")), await store.revision()
+        assert await kept.begin(keyed, revision=revision) is None
+        assert (await kept.make(keyed, answers))["data"] == long
+        again = await kept.begin(keyed, revision=revision)
+        assert (again["outcome"], again["reason"]) == ("refused", "not_kept")
+        with store.read() as connection:
+            assert connection.scalar(select(func.max(func.length(repeats.c.answer)))) < 100
+
+    async def test_a_client_has_so_many_keys_kept(self, running, act):
+        first = await act({}, tool="count")
+        [lent] = delegations.held_by(running.deployment.store, "demo-writer")
+        common = {"delegation": lent.id, "tool": "desk__x", "record": "", "begun_at": running.clock()}
+        with running.deployment.store.write() as connection:
+            connection.execute(insert(repeats), [{**common, "key": str(each)} for each in range(MOST_KEYS - 1)])
+        refused = await act({}, "k-2", tool="count")
+        assert (refused["reason"], "10,000 keys" in refused["detail"]) == ("too_many_calls", True)
+        assert await act({}, tool="count") == {**first, "outcome": "unchanged"}
+        running.clock.moved = timedelta(hours=25)
+        prune(running.deployment.store, now=running.clock())
+        assert (await act({}, "k-2", tool="count"))["outcome"] == "made"

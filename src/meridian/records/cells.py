@@ -221,6 +221,15 @@ def wanted(cell: Cell) -> str:
     return kept
 
 
+def told(cell: Cell, came: object, how: str) -> str:
+    """The sentence of a problem, as most are: what came, `how` it will not do, and what would be right."""
+    if type(came) is str and len(came) <= MAX_QUOTED and came.isprintable() and not cell.secret:
+        return (
+            f'"{came}" {how}; write {cell.__dict__.get("_wanted") or wanted(cell)}'  # `quoted` in place, a thousand times over
+        )
+    return f"{quoted(cell, came)} {how}; write {wanted(cell)}"
+
+
 def _wanted(cell: Cell) -> str:
     match cell.kind:
         case Text():
@@ -318,20 +327,20 @@ def read_text(cell: Cell, came: str) -> tuple[Any, str]:
 def _time(cell: Cell, came: str) -> tuple[Any, str]:
     if _is_clock(came):
         return dt.time.fromisoformat(came), ""
-    return None, f"{quoted(cell, came)} is no time; write {wanted(cell)}"
+    return None, told(cell, came, "is no time")
 
 
 def _uuid(cell: Cell, came: str) -> tuple[Any, str]:
     if _is_uuid(came):
         return UUID(came), ""
-    return None, f"{quoted(cell, came)} is no UUID; write {wanted(cell)}"
+    return None, told(cell, came, "is no UUID")
 
 
 def _choice(cell: Cell, came: str) -> tuple[Any, str]:
     kind = cast("Choice", cell.kind)
     if came in kind.values:
         return (came if kind.enum is None else kind.enum(came)), ""
-    return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
+    return None, told(cell, came, "is not among the choices")
 
 
 def _plain(cell: Cell, came: str) -> tuple[Any, str]:
@@ -350,7 +359,7 @@ def _plain(cell: Cell, came: str) -> tuple[Any, str]:
             f" what is asked for: {words}" if words else f"; write {wanted(cell)}"
         )
     if cell.choices and text not in cell.choices:
-        return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
+        return None, told(cell, came, "is not among the choices")
     return text, ""
 
 
@@ -359,7 +368,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 def _decimal(cell: Cell, came: str) -> tuple[Any, str]:
     if not _is_decimal(came):
-        return None, f"{quoted(cell, came)} {_no_number(came)}; write {wanted(cell)}"
+        return None, told(cell, came, _no_number(came))
     if len(came) - came.startswith("-") - ("." in came) > MAX_DIGITS:
         return None, f"{quoted(cell, came)} has over {MAX_DIGITS} digits; write fewer"
     if cell.places is not None and len(came.partition(".")[2].rstrip("0")) > cell.places:
@@ -386,10 +395,7 @@ def _no_number(came: str) -> str:
 def _integer(cell: Cell, came: str) -> tuple[Any, str]:
     """A whole number, as a form's text says it."""
     if not _is_integer(came):
-        return (
-            None,
-            f"{quoted(cell, came)} {_no_number(came) if not _is_decimal(came) else 'is not whole'}; write {wanted(cell)}",
-        )
+        return None, told(cell, came, "is not whole" if _is_decimal(came) else _no_number(came))
     if len(came) - came.startswith("-") > MAX_DIGITS:
         return None, f"{quoted(cell, came)} has over {MAX_DIGITS} digits; write fewer"
     return _bounded(cell, came, int(came))
@@ -397,11 +403,11 @@ def _integer(cell: Cell, came: str) -> tuple[Any, str]:
 
 def _bounded(cell: Cell, came: object, value: Any) -> tuple[Any, str]:
     if cell.min is not None and value < cell.min:
-        return None, f"{quoted(cell, came)} is too small; write {wanted(cell)}"
+        return None, told(cell, came, "is too small")
     if cell.max is not None and value > cell.max:
-        return None, f"{quoted(cell, came)} is too large; write {wanted(cell)}"
+        return None, told(cell, came, "is too large")
     if cell.choices and value not in cell.choices:
-        return None, f"{quoted(cell, came)} is not among the choices; write {wanted(cell)}"
+        return None, told(cell, came, "is not among the choices")
     return value, ""
 
 
@@ -410,8 +416,8 @@ def _day(cell: Cell, came: str) -> tuple[Any, str]:
         try:
             return dt.date.fromisoformat(came), ""
         except ValueError:
-            return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
-    return None, f"{quoted(cell, came)} is no day; write {wanted(cell)}"
+            return None, told(cell, came, "is not in the calendar")
+    return None, told(cell, came, "is no day")
 
 
 def _moment(cell: Cell, came: str) -> tuple[Any, str]:
@@ -419,10 +425,10 @@ def _moment(cell: Cell, came: str) -> tuple[Any, str]:
         try:
             return dt.datetime.fromisoformat(came), ""
         except ValueError:
-            return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
+            return None, told(cell, came, "is not in the calendar")
     if _is_local(came):
-        return None, f"{quoted(cell, came)} has no offset; write {wanted(cell)}"
-    return None, f"{quoted(cell, came)} is no moment; write {wanted(cell)}"
+        return None, told(cell, came, "has no offset")
+    return None, told(cell, came, "is no moment")
 
 
 _TEXTS: Final[dict[type, Callable[[Cell, str], tuple[Any, str]]]] = {
@@ -519,10 +525,10 @@ def _another_kind(cell: Cell, came: object) -> str:
         return f"null is not allowed here; write {wanted(cell)}"
     if isinstance(cell.kind, Integer) and isinstance(came, float):
         how = "has a point or an exponent" if came.is_integer() else "is not whole"
-        return f"{quoted(cell, came)} {how}; write {wanted(cell)}"
+        return told(cell, came, how)
     if isinstance(cell.kind, Text):
         return f"{quoted(cell, came)} is no text; write {wanted(cell)} in quotes"
-    return f"{quoted(cell, came)} will not do; write {wanted(cell)}"
+    return told(cell, came, "will not do")
 
 
 def _no_json(cell: Cell, came: dict[str, Any], depth: int, found: Found) -> str:
@@ -665,26 +671,23 @@ def form_field(field: FieldShape, came: object, at: At, found: Found, zone: Any 
 
 def form_cell(cell: Cell, came: object, at: At, found: Found, zone: Any = None) -> Any:
     """The value of one cell that was not left blank; or UNREAD, with the problem found."""
+    value: Any = None
     if found.count >= MAX_NAMED and type(came) is str and _is_lost(cell, came):
         found.count += 1
         return UNREAD
-    why = ""
-    value: Any = None
-    if isinstance(came, Many):
+    if isinstance(came, str) and (text := _FORM_TEXTS.get(type(cell.kind))):
+        value, why = text(cell, came)
+    elif isinstance(came, Many):
         if isinstance(cell.kind, Boolean) and all(isinstance(each, str) and each in TRUTHS for each in came.values):
             return any(TRUTHS[each] for each in came.values)
         files = [each for each in came.values if isinstance(each, File)]
         texts = list(dict.fromkeys(each for each in came.values if isinstance(each, str)))
-        if len(texts) > 1 and not files:
-            said = "two values" if cell.secret else f"{quoted(cell, texts[0])} and {quoted(cell, texts[1])}"
-            found.add(at, f"{said} were both given; give one")
-            return UNREAD
-        came = (files or texts)[0]
-    if not isinstance(came, str):
-        found.add(at, f"{quoted(cell, came)} will not do; write {wanted(cell)}")
-        return UNREAD
-    if text := _FORM_TEXTS.get(type(cell.kind)):
-        value, why = text(cell, came)
+        if len(texts) < 2 or files:
+            return form_cell(cell, (files or texts)[0], at, found, zone)
+        said = "two values" if cell.secret else f"{quoted(cell, texts[0])} and {quoted(cell, texts[1])}"
+        why = f"{said} were both given; give one"
+    elif not isinstance(came, str):
+        why = told(cell, came, "will not do")
     elif isinstance(cell.kind, JsonObject):
         value, why = _object(cell, came, len(steps_of(at)))
     elif not isinstance(cell.kind, DateTime):
@@ -773,7 +776,7 @@ def _local(cell: Cell, came: str, zone: Any) -> tuple[Any, str]:
             return first.astimezone(dt.UTC), ""
         return moment.replace(tzinfo=dt.timezone(before)), ""
     except (ValueError, OverflowError):
-        return None, f"{quoted(cell, came)} is not in the calendar; write {wanted(cell)}"
+        return None, told(cell, came, "is not in the calendar")
 
 
 # ── JSON text ──────────────────────────────────────────────────────────────

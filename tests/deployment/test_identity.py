@@ -190,6 +190,19 @@ def test_a_locked_name_can_still_be_let_in_by_a_link(store, writer, now):
     assert identity.sign_in_by_link(store, identity.sign_in_link(store, "P-1", now=now), now=now)
 
 
+@pytest.mark.parametrize("unlocked", ["by an admin", "by a password chosen anew"])
+def test_a_locked_name_is_unlocked(store, writer, now, unlocked):
+    for _ in range(6):
+        refused(identity.sign_in, store, "writer@example.com", "not the password", now=now)
+    assert identity.locked_until(store, "P-1", now=now) == now + identity.LOCKOUT
+    if unlocked == "by an admin":
+        identity.unlock(store, "P-1")
+    else:
+        identity.set_password(store, "P-1", PASSWORD)
+    assert identity.locked_until(store, "P-1", now=now) is None
+    assert identity.sign_in(store, "writer@example.com", PASSWORD, now=now)
+
+
 def test_the_first_admin_makes_themselves_one_and_nobody_does_after_them(store, now):
     link = identity.first_admin_link(store, now=now)
     token = identity.become_first_admin(store, link, "admin", "Demo admin", PASSWORD, now=now)

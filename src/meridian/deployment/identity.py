@@ -43,6 +43,7 @@ __all__ = [
     "every_person",
     "first_admin_link",
     "link_stands",
+    "locked_until",
     "person",
     "read_session",
     "set_password",
@@ -50,6 +51,7 @@ __all__ = [
     "sign_in_by_link",
     "sign_in_by_provider",
     "sign_in_link",
+    "unlock",
 ]
 
 DEPLOYMENT_ADMINS: Final = "deployment-admins"
@@ -162,14 +164,36 @@ def every_person(store: Store) -> tuple[Person, ...]:
 
 def set_password(store: Store, subject: str, password: str) -> None:
     """Give the person this password, and end their sessions, the one that asks included, and the links that wait for them.
+    Their name is locked no more, since they could not sign in by it.
+
     Raises Refusal for one that is too short or too long, and for somebody who signs in through a provider: whoever leaves
-    there is to be let in here no more."""
+    there is to be let in here no more.
+    """
     hashed = _hash(password)
     with store.write() as connection:
         if connection.scalar(select(people.c.issuer).where(people.c.subject == subject)):
             raise Refusal(_OF_A_PROVIDER, reason="provider")
         connection.execute(update(people).where(people.c.subject == subject).values(password_hash=hashed))
+        _unlock(connection, subject)
         _shut_out(connection, subject)
+
+
+def locked_until(store: Store, subject: str, *, now: datetime) -> datetime | None:
+    """Until when the person's sign-in name is locked after wrong passwords; None where it is not."""
+    with store.read() as connection:
+        name = connection.scalar(select(people.c.sign_in_name).where(people.c.subject == subject))
+        until: datetime | None = connection.scalar(
+            select(sign_in_tries.c.locked_until).where(
+                sign_in_tries.c.fingerprint == _tried(name or ""), sign_in_tries.c.locked_until > now
+            )
+        )
+    return until
+
+
+def unlock(store: Store, subject: str) -> None:
+    """Let the person try passwords anew. Where their name is not locked nothing changes but the count of those tried."""
+    with store.write() as connection:
+        _unlock(connection, subject)
 
 
 def sign_in(store: Store, sign_in_name: str, password: str, *, now: datetime, lockout: timedelta = LOCKOUT) -> str:
@@ -179,12 +203,12 @@ def sign_in(store: Store, sign_in_name: str, password: str, *, now: datetime, lo
     counted before it is looked at, so that many at once are no more than that many one by one.
     """
     name = _normal(sign_in_name)
-    tried = fingerprint(f"sign-in/{name[:_LONGEST_NAME]}")
+    tried = _tried(name)
     locked_until = store.rewrite(lambda connection: _count_try(connection, tried, now, lockout))
     if locked_until is not None:
         raise Refusal(
             f"After {TRIES} wrong passwords this name is locked until {locked_until:%H:%M} UTC. "
-            "A deployment admin can give you a sign-in link meanwhile.",
+            "A deployment admin can unlock it, or give you a sign-in link.",
             reason="locked",
         )
     with store.read() as connection:
@@ -321,6 +345,17 @@ def end_sessions_of(store: Store, subject: str) -> None:
     """End every session of the person `subject`, and the links by which another could begin."""
     with store.write() as connection:
         _shut_out(connection, subject)
+
+
+def _tried(name: str) -> str:
+    """The fingerprint under which the passwords tried for a name are counted, whether or not it is anybody's."""
+    return fingerprint(f"sign-in/{name[:_LONGEST_NAME]}")
+
+
+def _unlock(connection: Connection, subject: str) -> None:
+    name = connection.scalar(select(people.c.sign_in_name).where(people.c.subject == subject))
+    if name is not None:
+        connection.execute(delete(sign_in_tries).where(sign_in_tries.c.fingerprint == _tried(name)))
 
 
 def _shut_out(connection: Connection, subject: str) -> None:

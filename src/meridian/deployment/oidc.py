@@ -219,7 +219,7 @@ class Provider:
         if not _is_word(subject, _LONGEST_SUBJECT):
             _refuse("its ID token's sub is no word", "What the provider said of you was not to be believed.", 403)
         names = (_shown(claims.get(claim)) for claim in ("name", "preferred_username", "sub"))
-        listed = claims.get(self._settings.oidc_groups_claim)
+        listed = _claim(claims, self._settings.oidc_groups_claim)
         groups = [listed] if isinstance(listed, str) else listed if isinstance(listed, list) else []
         return Vouched(
             self.issuer,
@@ -330,6 +330,16 @@ def _signed(token: str, keys: KeySet) -> dict[str, Any]:
     """The claims of a token that one of the keys signed. Raises JoseError, ValueError or TypeError."""
     registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
     return jwt.decode(token, keys, registry=registry).claims
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> Any:
+    """The claim of that name; where there is none, what lies along its dots, as `groups` in `{"access": {"groups": …}}`."""
+    if name in claims:
+        return claims[name]
+    found: Any = claims
+    for step in name.split("."):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
 
 
 def _is_word(value: object, longest: int) -> bool:

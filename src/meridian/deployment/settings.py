@@ -53,7 +53,9 @@ class Settings:
     )
     oidc_scope: str = field(default="openid profile", description="What the provider is asked for; openid is part of it.")
     oidc_groups_claim: str = field(
-        default="groups", description="The ID token's claim that lists a person's groups.", min_length=1
+        default="groups",
+        description="The ID token's claim that lists a person's groups; within another claim, a dot leads to it.",
+        min_length=1,
     )
     sign_in_link_hours: int = field(default=24, description="How long a one-time link may wait to be used.", min=1, max=168)
     client_documents: Literal["fetched", "refused"] = field(

@@ -12,6 +12,7 @@ from deployment.running.serving import TO_LOOK
 from meridian.callers import Accounts, Holding
 from meridian.deployment import access, dashboard, delegations, identity
 from meridian.deployment.access import AccessRow
+from meridian.errors import Refusal
 
 pytestmark = pytest.mark.anyio
 
@@ -143,6 +144,18 @@ def test_somebody_who_is_signed_out_everywhere_is_sent_to_sign_in(running, admin
     browser = running.browser("demo-writer")
     admin.done("/people/sign-out", subject="demo-writer")
     assert browser.get("/").headers["location"].partition("?")[0] == "/sign-in"
+
+
+def test_a_name_that_is_locked_is_unlocked_on_its_page(running, admin):
+    store, now = running.deployment.store, running.clock()
+    clerk = identity.add_person(store, "clerk", "Clerk", password="a long enough password", now=now)
+    assert ">Unlock<" not in admin.page("/people", person=clerk.subject)
+    for _ in range(identity.TRIES):
+        with pytest.raises(Refusal):
+            identity.sign_in(store, "clerk", "not the password", now=now)
+    assert "Their name is <strong>locked</strong>" in admin.page("/people", person=clerk.subject)
+    assert "Their name is locked no more" in admin.done("/people/unlock", subject=clerk.subject)
+    assert identity.sign_in(store, "clerk", "a long enough password", now=now)
 
 
 def test_somebody_who_is_let_go_is_out_of_every_group_and_their_clients_are_revoked(running, admin):

@@ -1,5 +1,6 @@
 """Signing in through the firm's provider: a real one, in a process of its own, and what it must not get away with."""
 
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -149,6 +150,22 @@ def test_groups_are_what_an_admin_named_for_the_provider_s_and_follow_it_at_each
     provider.tell(people={"24400320": {"name": "Ada Lovelace", "groups": {"desk": True}}})
     come()
     assert (groups_of(running, subject), browser.get("/desk/open/").status_code) == ([], 403)
+
+
+@pytest.mark.parametrize(
+    ("named", "claims", "found"),
+    [
+        ("realm_access.roles", {"realm_access": {"roles": ["desk"]}}, "desk"),
+        ("https://bank.example/groups", {"https://bank.example/groups": ["desk"]}, "desk"),
+        ("a.b", {"a.b": ["desk"], "a": {"b": ["others"]}}, "desk"),
+        ("a.b.c", {"a": {"b": ["desk"]}}, None),
+        ("groups.desk", {"groups": ["desk"]}, None),
+    ],
+)
+def test_groups_are_found_where_the_settings_say_that_the_token_has_them(settings, named, claims, found, running):
+    provider = oidc.Provider(replace(settings, oidc_groups_claim=named), key=b"k" * 32, clock=running.clock)
+    vouched = provider._vouched({"sub": "24400320", **claims})
+    assert vouched.groups == ({found} if found else frozenset())
 
 
 def test_a_membership_that_a_person_gave_is_not_the_provider_s_to_take(running, come, provider):

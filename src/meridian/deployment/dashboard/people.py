@@ -33,7 +33,7 @@ from meridian.records import field
 __all__ = ["Held"]
 
 
-_BY_HAND: Final = ("/people/link", "/people/join", "/people/leave", "/people/sign-out", "/people/let-go")
+_BY_HAND: Final = ("/people/link", "/people/join", "/people/leave", "/people/sign-out", "/people/unlock", "/people/let-go")
 """Where the forms go that a person's page draws by hand."""
 
 
@@ -52,7 +52,7 @@ class WhichPerson:
     person: str = field(default="", max_length=100)
     find: str = field(default="", max_length=200)
     page: int = field(default=1, min=1, max=10_000)
-    done: Literal["", "added", "joined", "left", "signed_out", "let_go"] = ""
+    done: Literal["", "added", "joined", "left", "signed_out", "unlocked", "let_go"] = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,14 @@ def sign_out_everywhere(request: Request[Somebody]) -> Response:
     return pages.answer(None, None, location=address("/people", person=request.params.subject, done="signed_out"))
 
 
+@pages.route("/people/unlock", levels="admin", methods=["POST"], params=Somebody, tool=False, why=only_people)
+def unlock(request: Request[Somebody]) -> Response:
+    """Let the person try passwords anew, whose name is locked."""
+    desk = desk_of(request)
+    identity.unlock(desk.store, _known(desk, request.params.subject).subject)
+    return pages.answer(None, None, location=address("/people", person=request.params.subject, done="unlocked"))
+
+
 @pages.route("/people/let-go", levels="admin", methods=["POST"], params=Somebody, tool=False, why=only_people)
 def let_go(request: Request[Somebody]) -> Response:
     """Let the person go; what they recorded stays theirs."""
@@ -160,6 +168,7 @@ def _one(request: Request[WhichPerson], person: identity.Person) -> Response:
         deployment_admin=access.is_deployment_admin(desk.store, person.subject),
         no=again(request, *_BY_HAND),
         is_me=person.subject == request.caller.subject,
+        locked_until=identity.locked_until(desk.store, person.subject, now=desk.clock()),
         link_hours=desk.settings.sign_in_link_hours,
         done=request.params.done,
     )

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, insert, select, update
 
 from meridian.deployment.oauth import clients
 from meridian.deployment.oauth.clients import Client
@@ -86,10 +86,22 @@ def test_what_nobody_used_is_forgotten_and_what_was_used_is_not(store, now):
     unused, used = register(store, now), register(store, now)
     with store.write() as connection:
         connection.execute(update(table).where(table.c.id == used.id).values(used_at=now))
-    register(store, now + timedelta(hours=25))
+    register(store, now + timedelta(days=29))
+    assert clients.kept(store, unused.id) == unused
+    register(store, now + timedelta(days=31))
     assert (clients.kept(store, unused.id), clients.kept(store, used.id)) == (None, used)
     register(store, now + timedelta(days=401))
     assert clients.kept(store, used.id) is None
+
+
+def test_where_many_are_unused_each_is_kept_for_a_day(store, now):
+    common = {"name": "x", "redirect_uris": "[]", "described": False, "told_from": "", "told_at": now}
+    with store.write() as connection:
+        connection.execute(insert(table), [{**common, "id": f"CL-{each}"} for each in range(10_001)])
+    register(store, now + timedelta(hours=23))
+    assert count(store) == 10_002
+    register(store, now + timedelta(hours=25))
+    assert count(store) == 2
 
 
 class Documents:
@@ -131,6 +143,18 @@ async def test_a_document_is_read_anew_where_it_was_not_a_moment_ago(store, now)
     assert len(fetch.asked) == 1
     fetch.documents[DOCUMENT]["redirect_uris"] = ["https://client.example/cb"]
     assert (await find(store, fetch, now + timedelta(minutes=6))).redirect_uris == ("https://client.example/cb",)
+
+
+async def test_while_a_document_is_read_anew_its_client_is_as_it_was(store, now):
+    fetch, later, seen = described(), now + timedelta(minutes=6), []
+    found = await find(store, fetch, now)
+
+    async def slow(address):
+        seen.extend([clients.kept(store, DOCUMENT), await find(store, fetch, later)])
+        return {**fetch.documents[address], "client_name": "Notes 2"}
+
+    assert (await find(store, slow, later)).name == "Notes 2"
+    assert (seen, len(fetch.asked)) == ([found, found], 1)
 
 
 async def test_one_that_cannot_be_read_is_not_asked_for_at_once_again_and_its_client_has_no_address(store, now):

@@ -18,7 +18,7 @@ from meridian.deployment.access import AccessRow
 from meridian.deployment.app import Deployment
 from meridian.deployment.oauth.fetching import Unfetched
 from meridian.deployment.settings import Settings
-from meridian.deployment.store.tables import delegation_acts
+from meridian.deployment.store.tables import clients, delegation_acts
 
 pytestmark = pytest.mark.anyio
 
@@ -313,6 +313,15 @@ def test_an_oauth_token_is_nothing_over_stdio_where_there_is_no_address(asking, 
     store = running.deployment.store
     assert delegations.by_token(store, asking.access_token, now=running.clock()) is None
     assert delegations.by_token(store, running.token("demo-writer"), now=running.clock()) is not None
+
+
+def test_a_client_that_is_known_no_more_is_told_to_register_again(asking, running):
+    asking.connect()
+    with running.deployment.store.write() as connection:
+        connection.execute(delete(clients))
+    assert asking.refresh().status_code == 200
+    refused = asking.refresh("mrr_never-made")
+    assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
 
 
 class Described:

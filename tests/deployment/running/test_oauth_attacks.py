@@ -304,8 +304,8 @@ def test_a_registration_that_is_none_is_refused_in_the_standard_s_words(running,
         ({"grant_type": "password", "client_id": "x"}, "unsupported_grant_type"),
         ({"grant_type": "client_credentials", "client_id": "x"}, "unsupported_grant_type"),
         ({"grant_type": "authorization_code"}, "invalid_request"),
-        ({"grant_type": "authorization_code", "client_id": "x"}, "invalid_grant"),
-        ({"grant_type": "refresh_token", "client_id": "x"}, "invalid_grant"),
+        ({"grant_type": "authorization_code", "client_id": "x"}, "invalid_client"),
+        ({"grant_type": "refresh_token", "client_id": "x"}, "invalid_client"),
         ({"grant_type": "refresh_token", "client_id": ["x", "y"]}, "invalid_request"),
         ({"grant_type": "refresh_token", "client_id": "x", "refresh_token": "x" * 500}, "invalid_request"),
     ],
@@ -316,7 +316,7 @@ def test_a_token_request_that_does_not_do_is_refused_in_the_standard_s_words(run
         content=urlencode(said, doseq=True),
         headers={"content-type": "application/x-www-form-urlencoded"},
     )
-    assert (answered.status_code, answered.json()["error"]) == (400, error)
+    assert (answered.status_code, answered.json()["error"]) == (401 if error == "invalid_client" else 400, error)
 
 
 def test_json_is_no_token_request_and_a_form_is_no_registration(running):

@@ -40,8 +40,11 @@ _FROM_ALL: Final = 3_000
 
 _READ_ANEW: Final = timedelta(minutes=5)
 _TRIED_ANEW: Final = timedelta(seconds=20)
-_UNUSED_KEPT: Final = timedelta(days=1)
+_UNUSED_KEPT: Final = timedelta(days=30)
 _USED_KEPT: Final = timedelta(days=400)
+_A_DAY: Final = timedelta(days=1)
+_MANY_UNUSED: Final = 10_000
+"""Past so many that nobody used, each is kept for a day."""
 
 _DOCUMENT: Final = re.compile(r"https://[A-Za-z0-9.\-\[\]:]+/[A-Za-z0-9\-._~:/?@!$&'()*+,;=%]+")
 
@@ -113,10 +116,13 @@ async def find(store: Store, fetch: Fetch | None, client_id: str, *, told_from: 
         return present
     await store.run(_will_read, client_id, told_from, now)
     try:
-        document = await fetch(client_id)
+        described = _described(client_id, await fetch(client_id))
     except Unfetched as unread:
+        await store.run(_keep_unread, client_id, now)
         raise Declined("invalid_client", f"The client's document was not read: {unread.said}.") from unread
-    described = _described(client_id, document)
+    except Declined:
+        await store.run(_keep_unread, client_id, now)
+        raise
     await store.run(_keep_read, described, told_from, now)
     return described
 
@@ -175,10 +181,12 @@ def _is_document(client_id: str) -> bool:
 
 def _one_more(connection: Connection, told_from: str, now: datetime) -> None:
     """Forget what nobody used, and see that there is room for one more. Raises Declined."""
+    unused = clients.c.used_at.is_(None)
+    many = (connection.scalar(select(func.count()).select_from(clients).where(unused)) or 0) > _MANY_UNUSED
     connection.execute(
         delete(clients).where(
             or_(
-                and_(clients.c.used_at.is_(None), clients.c.told_at < now - _UNUSED_KEPT),
+                and_(unused, clients.c.told_at < now - (_A_DAY if many else _UNUSED_KEPT)),
                 clients.c.used_at < now - _USED_KEPT,
             )
         )
@@ -216,13 +224,24 @@ def _read_lately(store: Store, client_id: str, now: datetime) -> Client | None:
 
 
 def _will_read(store: Store, client_id: str, told_from: str, now: datetime) -> None:
-    """Keep that the document is asked for, before it is: until it was read, its client has no address."""
+    """Keep that the document is asked for, before it is. Until it was read a client that is new has no address; one that was
+    read before is as it was then, for whoever is at its page, and is asked for by nobody else meanwhile."""
 
     def file(connection: Connection) -> None:
         _one_more(connection, told_from, now)
-        _file(connection, Client(client_id, "", (), described=True), told_from, now)
+        known = connection.execute(select(clients).where(clients.c.id == client_id)).one_or_none()
+        if known is not None and _client(known).redirect_uris:
+            _file(connection, _client(known), told_from, now - _READ_ANEW + _TRIED_ANEW)
+        else:
+            _file(connection, Client(client_id, "", (), described=True), told_from, now)
 
     store.rewrite(file)
+
+
+def _keep_unread(store: Store, client_id: str, now: datetime) -> None:
+    """Keep that the document did not do: its client has no address until it does."""
+    with store.write() as connection:
+        connection.execute(update(clients).where(clients.c.id == client_id).values(redirect_uris="[]", told_at=now))
 
 
 def _keep_read(store: Store, client: Client, told_from: str, now: datetime) -> None:

@@ -111,21 +111,30 @@ class Endpoints:
 
     async def _token(self, request: Request) -> Response:
         asked = await _form(request, _TOKEN)
+        try:
+            return _answer(_as_told(await self._give(asked)))
+        except Declined as no:
+            if no.error == "invalid_grant" and await self._store.run(clients.kept, asked.client_id) is None:
+                said = "No client of that client_id is registered here; register again, and ask for access."
+                raise Declined("invalid_client", said, status_code=401) from no
+            raise
+
+    async def _give(self, asked: TokenRequest) -> Given:
+        """The tokens that a client asks for. Raises Declined."""
         match asked.grant_type:
             case "authorization_code":
-                given = await self._store.run(
+                return await self._store.run(
                     tokens.exchange, self._key, asked.code,
                     client=asked.client_id, verifier=asked.code_verifier, redirect_uri=asked.redirect_uri,
                     resource=asked.resource, now=self._clock(),
                 )  # fmt: skip
             case "refresh_token":
-                given = await self._store.run(
+                return await self._store.run(
                     tokens.refresh, self._key, asked.refresh_token,
                     client=asked.client_id, resource=asked.resource, now=self._clock(),
                 )  # fmt: skip
             case _:
                 raise Declined("unsupported_grant_type", "The grants are authorization_code and refresh_token.")
-        return _answer(_as_told(given))
 
     async def _revoke(self, request: Request) -> Response:
         asked = await _form(request, _REVOCATION)

@@ -27,6 +27,9 @@ NOT_COUNTED = {
     "tokens": {"family", "spent_at"},
 }
 
+NOT_COUNTED_WHERE_IT_COMES = {"tokens"}
+"""Nothing was worked out of a token before it was there; clients renew theirs every ten minutes."""
+
 CALLER = Caller("P-1", "Somebody", "write")
 
 COUNTED = sorted(set(METADATA.tables) - SAYS_NOTHING_OF_IT)
@@ -73,7 +76,8 @@ def test_a_row_that_comes_or_goes_counts_on(filled, revision, name):
         connection.execute(delete(table).where(*[each == row[each.name] for each in table.primary_key]))
         gone = connection.scalar(select(tables.revision.c.number))
         connection.execute(insert(table).values(dict(row)))
-    assert before < gone < revision()
+    assert before < gone
+    assert (revision() > gone) == (name not in NOT_COUNTED_WHERE_IT_COMES)
 
 
 def test_what_is_undone_was_never_counted(filled, revision):

@@ -6,11 +6,13 @@ agents, and its surface over stdio. Nothing is decided here but which part is ha
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -35,6 +37,7 @@ from meridian.deployment.drawing import BRAND, SIGN_OUT, Drawing
 from meridian.deployment.gateway import KIT_URL, Gateway, Refused
 from meridian.deployment.instances import Instance
 from meridian.deployment.keys import deployment_key, instance_key, token_key
+from meridian.deployment.oauth import tokens
 from meridian.deployment.oauth.clients import Fetch
 from meridian.deployment.oauth.consenting import Consenting
 from meridian.deployment.oauth.endpoints import Endpoints
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Deployment", "utc_now"]
 
+log = logging.getLogger(__name__)
+
 KIT_FOLDER = Path(meridian.pages.__file__).parent / "static"
 
 
@@ -76,7 +81,8 @@ class _Button:
 class Deployment:
     """A deployment of `loaded`, which runs while `running` is entered or its `app` is served.
 
-    `fetch` reads the documents that describe clients; left out, from the public internet alone. Raises DeploymentError for a
+    `fetch` reads the documents that describe clients; left out, from the public internet alone. What no longer matters is
+    forgotten at the start, and `tidied_every` so long. Raises DeploymentError for a
     store that does not open, a name that no instance may have, or settings that do not read.
     """
 
@@ -87,11 +93,13 @@ class Deployment:
         *,
         clock: Callable[[], datetime] = utc_now,
         fetch: Fetch | None = None,
+        tidied_every: timedelta = timedelta(hours=1),
     ) -> None:
         self.settings = settings
         self.store = Store(settings.database_url)
         self._clock = clock
         self._fetch = fetch or Fetching()
+        self._tidied_every = tidied_every
         try:
             self._put_together(loaded)
         except BaseException:
@@ -175,15 +183,35 @@ class Deployment:
     @asynccontextmanager
     async def running(self, *, over_http: bool = True) -> AsyncIterator[None]:
         """Around all the time that the deployment runs: what its plugins start is started, and stopped again."""
-        await self.store.run(calls.prune, now=self._clock())
-        await self.store.run(repeats.prune, now=self._clock())
+        await self.store.run(_tidy, now=self._clock())
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._tidied())
             for served in self._served:
                 await stack.enter_async_context(served.running())
             if over_http:
                 await stack.enter_async_context(self.surface.running())
             yield
         self.store.close()
+
+    @asynccontextmanager
+    async def _tidied(self) -> AsyncIterator[None]:
+        """Around the time in which what no longer matters is forgotten now and then."""
+
+        async def now_and_then() -> None:
+            while True:
+                await asyncio.sleep(self._tidied_every.total_seconds())
+                try:
+                    await self.store.run(_tidy, now=self._clock())
+                except Exception:
+                    log.exception("what no longer matters was not forgotten; it is tried again later")
+
+        tidying = asyncio.create_task(now_and_then())
+        try:
+            yield
+        finally:
+            tidying.cancel()
+            with suppress(asyncio.CancelledError):
+                await tidying
 
     def _application(self) -> Starlette:
         @asynccontextmanager
@@ -247,6 +275,12 @@ class Deployment:
             soon=soon,
         )
         return self._signing_in.keep(request, page, nonce)
+
+
+def _tidy(store: Store, *, now: datetime) -> None:
+    """Forget what no longer matters. A sibling process may do the same meanwhile."""
+    for each in (calls, repeats, tokens):
+        each.prune(store, now=now)
 
 
 def _buttons(hosted: Hosted, holdings: Holdings) -> list[_Button]:

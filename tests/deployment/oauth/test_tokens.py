@@ -14,6 +14,7 @@ from meridian.deployment.delegations import Covers
 from meridian.deployment.fingerprints import fingerprint
 from meridian.deployment.oauth import tokens
 from meridian.deployment.oauth.declining import Declined
+from meridian.deployment.store.revision import read_revision
 
 KEY = b"k" * 32
 HOME = "http://127.0.0.1:1/callback"
@@ -211,12 +212,33 @@ def test_the_next_tokens_follow_from_the_key_as_well(store, lend, now):
 
 
 def test_tokens_whose_time_is_over_are_let_go_of(store, lend, exchange, refresh, now):
+    def kinds():
+        with store.read() as connection:
+            return [row[0] for row in connection.exec_driver_sql("select kind from tokens order by kind")]
+
     given = exchange(lend())
     for hour in range(1, 4):
         given = refresh(given, now=now + timedelta(hours=hour))
-    with store.read() as connection:
-        kinds = [row[0] for row in connection.exec_driver_sql("select kind from tokens order by kind")]
-    assert kinds == ["access", "refresh", "refresh", "refresh", "refresh"]
+    tokens.prune(store, now=now + timedelta(hours=3, minutes=9))
+    assert kinds() == ["access", "refresh", "refresh", "refresh", "refresh"]
+    assert stands(store, given, now + timedelta(hours=3, minutes=9))
+    assert refresh(given, now=now + timedelta(hours=4))
+    tokens.prune(store, now=now + timedelta(days=7))
+    assert kinds() == []
+
+
+def test_a_renewal_has_nobody_look_anew_at_what_they_know(store, lend, exchange, refresh, now):
+    def revision():
+        with store.read() as connection:
+            return read_revision(connection)
+
+    given = exchange(lend())
+    before = revision()
+    for minutes in (11, 22):
+        given = refresh(given, now=now + timedelta(minutes=minutes))
+    assert revision() == before
+    tokens.revoke(store, given.access, client="C-1", now=now + timedelta(minutes=22))
+    assert revision() > before
 
 
 @pytest.mark.parametrize("times", range(3))

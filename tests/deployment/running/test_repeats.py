@@ -201,6 +201,24 @@ async def test_a_key_is_kept_for_a_day(running, act):
         assert connection.scalar(select(func.count()).select_from(repeats)) == 0
 
 
+async def test_keys_are_forgotten_while_a_deployment_runs_on(running, settings, act):
+    await act({}, tool="count")
+
+    def kept():
+        with running.deployment.store.read() as connection:
+            return connection.scalar(select(func.count()).select_from(repeats))
+
+    running.clock.moved = timedelta(hours=23)
+    deployment = Deployment([find(f"desk={DESK}")], settings, clock=running.clock, tidied_every=timedelta(milliseconds=50))
+    async with deployment.running():
+        await anyio.sleep(0.2)
+        assert kept() == 1
+        running.clock.moved = timedelta(hours=25)
+        with anyio.fail_after(10):
+            while kept():  # noqa: ASYNC110  a database tells nobody
+                await anyio.sleep(0.05)
+
+
 async def test_a_read_takes_no_notice_of_a_key(running, act):
     answers = [await act(arguments, tool="list_open") for arguments in ({}, {"at_most": 1})]
     assert [len(each["data"]["accounts"]) for each in answers] == [2, 1]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, insert, select, update
+from sqlalchemy import Connection, Row, and_, delete, insert, or_, select, update
 
 from meridian.deployment import delegations
 from meridian.deployment.delegations import Delegation
@@ -29,7 +29,7 @@ from meridian.deployment.store import Store
 from meridian.deployment.store.tables import codes, people, tokens
 from meridian.deployment.store.tables import delegations as delegations_table
 
-__all__ = ["ACCESS_LASTS", "CODE_LASTS", "GIVEN_AGAIN", "Given", "exchange", "make_code", "refresh", "revoke"]
+__all__ = ["ACCESS_LASTS", "CODE_LASTS", "GIVEN_AGAIN", "Given", "exchange", "make_code", "prune", "refresh", "revoke"]
 
 ACCESS_LASTS: Final = timedelta(minutes=10)
 CODE_LASTS: Final = timedelta(minutes=1)
@@ -145,6 +145,18 @@ def revoke(store: Store, token: str, *, client: str, now: datetime) -> None:
             _end_family(connection, row.delegation, row.family, now)
 
 
+def prune(store: Store, *, now: datetime) -> None:
+    """Let go of access tokens whose time is over, and of every token of a delegation that is over. To be called now and then,
+    and not with each renewal: a token that goes has every process look anew at what it knows."""
+    over = select(delegations_table.c.id).where(delegations_table.c.expires_at <= now)
+    with store.write() as connection:
+        connection.execute(
+            delete(tokens).where(
+                or_(and_(tokens.c.kind == "access", tokens.c.expires_at <= now), tokens.c.delegation.in_(over))
+            )
+        )
+
+
 def _standing(table: Any, delegation: Any) -> Any:
     """A row of `table` with what is asked of its delegation: whose client it is, and whether it stands."""
     return (
@@ -188,10 +200,7 @@ def _check_resource(row: Row[Any], resource: str) -> None:
 
 
 def _give(connection: Connection, key: bytes, spent: str, row: Row[Any], *, family: str, now: datetime) -> Given:
-    """File the tokens that follow from the one just spent, and let go of those whose time is over."""
-    connection.execute(
-        delete(tokens).where(and_(tokens.c.delegation == row.delegation, tokens.c.kind == "access", tokens.c.expires_at <= now))
-    )
+    """File the tokens that follow from the one just spent."""
     given = Given(_follows(key, "access", spent), _follows(key, "refresh", spent), int(ACCESS_LASTS.total_seconds()))
     common = {"delegation": row.delegation, "family": family, "resource": row.resource, "made_at": now}
     for kind, token, until in (("access", given.access, now + ACCESS_LASTS), ("refresh", given.refresh, row.ends_at)):

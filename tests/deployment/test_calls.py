@@ -8,8 +8,9 @@ from sqlalchemy import select
 from meridian.callers import Caller
 from meridian.deployment import calls, delegations
 from meridian.deployment.access import AccessRow
-from meridian.deployment.calls import CallRecord
+from meridian.deployment.calls import CallLimits, CallRecord, Opened, Opening, TooMany
 from meridian.deployment.store import tables
+from meridian.deployment.store.revision import read_revision
 
 MINUTE = timedelta(seconds=60)
 PERSON = Caller("P-1", "Demo writer", "write")
@@ -91,3 +92,16 @@ def test_what_no_longer_matters_is_forgotten(store, agent, now):
         assert connection.scalars(select(tables.calls.c.id)).all() == [kept]
     calls.prune(store, now=now + timedelta(days=401))
     assert calls.listed(store, agent.delegation_id) == ()
+
+
+def test_a_call_that_is_looked_at_anew_counts_once(store, agent, now):
+    def open_under(number):
+        common = {"caller": agent, "instance": "operations", "acts": True, "lasts": MINUTE, "now": now, "tool": "operations__x"}
+        opening = Opening(id=f"C-{number}", revision=number, **common)
+        return store.rewrite(lambda connection: calls.open_in(connection, opening, CallLimits(per_minute=1)))
+
+    with store.read() as connection:
+        revision = read_revision(connection)
+    assert [open_under(revision - 1) for _ in range(3)] == [None] * 3
+    assert isinstance(open_under(revision), Opened)
+    assert isinstance(open_under(revision), TooMany)

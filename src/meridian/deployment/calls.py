@@ -225,6 +225,10 @@ def open_in(connection: Connection, opening: Opening, limits: CallLimits = CallL
         found = _same_act(connection, opening.mark, opening.now)
     if _OPEN.run(connection, values) == 0:
         if opening.revision is not None and opening.revision != read_revision(connection):
+            minutes = call_minutes.c  # the call comes again, and is counted then
+            connection.execute(
+                update(call_minutes).where(minutes.delegation == caller.delegation_id).values(calls=minutes.calls - 1)
+            )
             return None
         return TooMany(
             f"This client has {_calls(limits.at_once)} under way, as many as it may at once. Nothing was asked; call again "

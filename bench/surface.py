@@ -333,12 +333,14 @@ async def _seconds(work: Callable[[], Awaitable[object]], calls: int) -> float:
 
 
 def _deployment(folder: str) -> Any:
+    from meridian.deployment import dashboard
     from meridian.deployment.app import Deployment
     from meridian.deployment.settings import Settings
     from meridian.plugins import Loaded, find
 
     balance = find("operations=opening_balance:pages")
-    left = TOOLS - len(balance.pages.tools)
+    own = [each for each in dashboard.pages.tools if each.reads]
+    left = TOOLS - len(balance.pages.tools) - len(own)
     parts = {"one": left // 2, "two": left - left // 2}
     return Deployment(
         [balance, *(Loaded(name, _small(name, count), name, name) for name, count in parts.items())],

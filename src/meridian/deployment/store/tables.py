@@ -6,6 +6,7 @@ texts inside a record's JSON, so that they stay exact. Of a secret that is hande
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -53,10 +54,21 @@ class Moment(TypeDecorator[datetime]):
         if value.tzinfo is None:
             raise ValueError(f"{value} has no zone; a moment is kept with one")
         try:
-            utc = value.astimezone(UTC)
+            utc = value if value.tzinfo is UTC else value.astimezone(UTC)
         except OverflowError:  # within a day of the calendar's ends, and past them in UTC
             utc = datetime.min.replace(tzinfo=UTC) if value.year == 1 else datetime.max.replace(tzinfo=UTC)
         return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[datetime | None], Any] | None:
+        """The same; for SQLite, the text it keeps is printed by Python, in a fraction of the time that SQLAlchemy takes."""
+        if dialect.name != "sqlite":
+            return super().bind_processor(dialect)
+
+        def printed(value: datetime | None) -> str | None:
+            utc = self.process_bind_param(value, dialect)
+            return None if utc is None else utc.isoformat(" ", "microseconds")
+
+        return printed
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:

@@ -15,7 +15,7 @@ import json
 import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -309,32 +309,33 @@ class Gateway:
                     await self._close(call)  # before the answer is whole, so that whoever asks next finds it so
                 await send(message)
 
-        async with self._opened(asked) as call:
-            try:
-                with anyio.fail_after(self._settings.call_seconds):
-                    await self._ask(asked, call.header, partial(confined, call))
-            except TimeoutError:
-                if started:
-                    raise
-                call.outcome = "refused", "timed_out"
-                return await self._words(
-                    request,
-                    504,
-                    "That took too long",
-                    f"{asked.hosted.pages.name} did not answer within {self._settings.call_seconds} seconds. "
-                    + ("Look whether it was done before you do it again." if asked.acts else "Try again."),
-                )
-            except Exception:
-                if started:
-                    raise
-                log.exception("call %s of %s failed", call.call_id, asked.hosted.name)
-                call.outcome = "refused", "failed"
-                return await self._words(
-                    request,
-                    500,
-                    f"{asked.hosted.pages.name} failed",
-                    f"Whoever runs this deployment can look it up by {call.call_id}.",
-                )
+        call = await self._open(asked)
+        try:
+            await self._ask(asked, call.header, partial(confined, call))
+        except TimeoutError:
+            if started:
+                raise
+            call.outcome = "refused", "timed_out"
+            return await self._words(
+                request,
+                504,
+                "That took too long",
+                f"{asked.hosted.pages.name} did not answer within {self._settings.call_seconds} seconds. "
+                + ("Look whether it was done before you do it again." if asked.acts else "Try again."),
+            )
+        except Exception:
+            if started:
+                raise
+            log.exception("call %s of %s failed", call.call_id, asked.hosted.name)
+            call.outcome = "refused", "failed"
+            return await self._words(
+                request,
+                500,
+                f"{asked.hosted.pages.name} failed",
+                f"Whoever runs this deployment can look it up by {call.call_id}.",
+            )
+        finally:
+            await self._close(call)
         if left:
             log.warning("%s answered with a redirect out of its prefix, to %r", asked.hosted.name, left[0].location)
             return await self._words(
@@ -360,10 +361,10 @@ class Gateway:
                 if len(held) > LONGEST_ANSWER_BYTES:
                     raise _TooLong
 
-        async with self._opened(asked) as call:
+        call = await self._open(asked)
+        try:
             try:
-                with anyio.fail_after(self._settings.call_seconds):
-                    await self._ask(asked, call.header, keep)
+                await self._ask(asked, call.header, keep)
                 said = _outcome_in(status, kind, bytes(held))
             except TimeoutError:
                 said = refused("timed_out", self._too_slow(asked))
@@ -373,14 +374,15 @@ class Gateway:
                 log.exception("call %s of %s failed", call.call_id, asked.hosted.name)
                 said = refused("failed", _perhaps_made(asked, f"The plugin failed; its log says more under {call.call_id}."))
             call.outcome = said["outcome"], said.get("reason")
+        finally:
+            await self._close(call)
         return said
 
     def _too_slow(self, asked: _Asked) -> str:
         return _perhaps_made(asked, f"The plugin did not answer within {self._settings.call_seconds} seconds.")
 
-    @asynccontextmanager
-    async def _opened(self, asked: _Asked) -> AsyncIterator[_Call]:
-        """A call opened in the store for `asked`, and closed when the block ends, however it ends."""
+    async def _open(self, asked: _Asked) -> _Call:
+        """A call opened in the store for `asked`, to be closed however it ends."""
         now, lasts, call_id = self._clock(), self._settings.call_lasts, new_id("C")
         opening = Opening(
             id=call_id,
@@ -411,11 +413,7 @@ class Gateway:
             acts=asked.acts,
             repeat_of=opened.repeat_of,
         )
-        call = _Call(call_id, assertion.write(claims, asked.hosted.key, self._deployment_key))
-        try:
-            yield call
-        finally:
-            await self._close(call)
+        return _Call(call_id, assertion.write(claims, asked.hosted.key, self._deployment_key))
 
     async def _close(self, call: _Call) -> None:
         """Close the call, once."""
@@ -425,7 +423,8 @@ class Gateway:
             call.closed = True
 
     async def _ask(self, asked: _Asked, header: str, send: Send) -> None:
-        """Ask the plugin's application, with the signed header and with nothing of the request's own scope."""
+        """Ask the plugin's application, with the signed header and with nothing of the request's own scope. Raises TimeoutError
+        where it takes too long."""
         asked.body.seek(0, 2)
         length = asked.body.tell()
         asked.body.seek(0)
@@ -459,14 +458,18 @@ class Gateway:
             "state": {},
             "extensions": {},
         }
-        try:
-            await asked.hosted.app(scope, receive, send)
-        except Exception:
-            raise
-        except BaseException as fault:
-            if isinstance(fault, asyncio.CancelledError) and _is_cancelled():
+        until = asyncio.get_running_loop().time() + self._settings.call_seconds
+        with anyio.CancelScope(deadline=until) as waiting:  # as `fail_after` does in half as long again
+            try:
+                await asked.hosted.app(scope, receive, send)
+            except Exception:
                 raise
-            raise _Ended(f"the plugin let a {type(fault).__name__} through") from fault
+            except BaseException as fault:
+                if isinstance(fault, asyncio.CancelledError) and _is_cancelled():
+                    raise
+                raise _Ended(f"the plugin let a {type(fault).__name__} through") from fault
+        if waiting.cancelled_caught:
+            raise TimeoutError
 
 
 @dataclass

@@ -154,16 +154,29 @@ def read(
         raise TypeError("read() needs the instance's key or the deployment's")
     if not signed:
         raise NotAsserted("the Meridian-Caller header is not signed by this deployment")
-    size, _, both = text.partition(".")
-    who, what = both[: int(size)], json.loads(both[int(size) :])
-    if what["expires"] < now:
+    claims = _heard(value) if sets is None else _claims(value, sets)
+    if claims.expires_at < now:
         raise NotAsserted("the Meridian-Caller header has expired")
+    return claims
+
+
+def _claims(value: str, sets: Mapping[str, frozenset[str]] | None) -> Claims:
+    """What a header says, whoever signed it."""
+    size, _, both = value.split(".", 2)[2].partition(".")
+    who, what = both[: int(size)], json.loads(both[int(size) :])
     caller = _known(who) if sets is None else _caller(who, sets)
     return Claims(
         caller.in_call(value, what["tool"], what["prepared"]), what["instance"], what["method"], what["path"],
         what["query"], what["body"], what["call"], what["expires"], what["acts"],
         None if what["repeat"] is None else tuple(what["repeat"]),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _heard(value: str) -> Claims:
+    """The same, of a header in which every account is listed: the plugin reads it, and then the door for each command, each
+    once it has checked it by a key of its own."""
+    return _claims(value, None)
 
 
 def _caller(who: str, sets: Mapping[str, frozenset[str]]) -> Caller:
@@ -265,7 +278,10 @@ def read_outcome(value: str, instance_key: bytes, call_id: str) -> Outcome | Non
 
 def _printed(said: Mapping[str, Any]) -> str:
     """JSON as a header may hold it: no character of it is beyond ASCII, and none controls anything."""
-    return json.dumps(said, separators=(",", ":")).replace("\x7f", "\\u007f")
+    return _PRINTER.encode(said).replace("\x7f", "\\u007f")
+
+
+_PRINTER: Final = json.JSONEncoder(separators=(",", ":"))
 
 
 def _mac(key: bytes, purpose: str, text: str) -> str:

@@ -444,8 +444,11 @@ def _misplaced(asked: Asked) -> list[Problem]:
 
 
 def _json(said: Mapping[str, Any] | bytes, status_code: int) -> Response:
-    body = said if isinstance(said, bytes) else json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    body = said if isinstance(said, bytes) else _PRINTER.encode(said)
     return Response(body, status_code, media_type="application/json")
+
+
+_PRINTER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def _carry(given: Response, response: Response) -> Response:

@@ -13,8 +13,9 @@ from meridian.errors import Problem, Refusal
 __all__ = ["admit", "reach"]
 
 
-def admit(command: object, caller: Caller, *, changes_allowed: bool) -> None:
-    """Let `command` through for `caller`, or raise Refusal with the reason `not_admitted`.
+def admit(command: object, caller: Caller, *, changes_allowed: bool) -> Accounts:
+    """Let `command` through for `caller`, and answer with the accounts that it reaches; or raise Refusal with the reason
+    `not_admitted`.
 
     A command that changes something asks for write on a role that holds it, on every account it names, and for a call that
     may change something (`changes_allowed`: an act, and no GET). A command that reads asks for read, or write, in the same way.
@@ -38,6 +39,7 @@ def admit(command: object, caller: Caller, *, changes_allowed: bool) -> None:
             [Problem(path, f"{level} is not held on account {account[:60]}") for path, account in beyond[:100]],
             reason="not_admitted",
         )
+    return reached
 
 
 def reach(command: object, caller: Caller) -> Accounts:

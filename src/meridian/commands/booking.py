@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from meridian.callers import Accounts, Caller
-from meridian.commands.admitting import admit, reach
+from meridian.commands.admitting import admit
 from meridian.commands.balances import (
     AccountList,
     Entries,
@@ -98,16 +98,16 @@ async def ask(book: Book, command: object, caller: Caller, provenance: Provenanc
     """
     info = command_of(command)
     read = _read_again(info, command)
-    admit(read, caller, changes_allowed=changes_allowed)
+    readable = admit(read, caller, changes_allowed=changes_allowed)
     match read:
         case RecordOpeningBalance():
             return await book.record_opening_balance(read, provenance)
         case ListAccounts():
-            return await book.list_accounts(read, reach(read, caller))
+            return await book.list_accounts(read, readable)
         case ListPositions():
-            return await book.list_positions(read, reach(read, caller))
+            return await book.list_positions(read, readable)
         case ListEntries():
-            return await book.list_entries(read, reach(read, caller))
+            return await book.list_entries(read, readable)
     raise Refusal(f"{info.name} is a command that this book does not keep.", reason="not_admitted")
 
 

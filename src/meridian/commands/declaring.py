@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from meridian.callers import Role
@@ -85,9 +86,12 @@ def commands() -> tuple[CommandInfo, ...]:
 
 def accounts_named(record: object) -> tuple[tuple[str, str], ...]:
     """Every account a command names, each with the path at which it does, in order; one left out (None) names none."""
-    return tuple(
-        found for pattern in command_of(record).accounts for found in _walk(record, re.findall(r"[^.\[\]]+|\[\]", pattern), "")
-    )
+    return tuple(found for pattern in command_of(record).accounts for found in _walk(record, _steps(pattern), ""))
+
+
+@cache
+def _steps(pattern: str) -> list[str]:
+    return re.findall(r"[^.\[\]]+|\[\]", pattern)
 
 
 def _walk(value: object, steps: list[str], path: str) -> Iterator[tuple[str, str]]:

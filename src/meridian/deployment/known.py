@@ -173,13 +173,17 @@ class Known:
 
 
 def _pieces(result: Mapping[str, Any]) -> list[bytes]:
-    """What of an answer is a call's own: the text, the object, and whether it is a refusal."""
-    said = {
-        "text": result["content"][0]["text"],
-        "structuredContent": result["structuredContent"],
-        "isError": result["isError"],
-    }
-    return [f'"{name}":{json.dumps(value, separators=(",", ":"))}'.encode() for name, value in said.items()]
+    """What of an answer is a call's own: the text, the object, of which the text is the JSON, and whether it is a refusal."""
+    text = result["content"][0]["text"]
+    said = (
+        f'"text":{_PRINTER.encode(text)}',
+        f'"structuredContent":{text}',
+        f'"isError":{"true" if result["isError"] else "false"}',
+    )
+    return [each.encode() for each in said]
+
+
+_PRINTER: Final = json.JSONEncoder(ensure_ascii=False)
 
 
 def _cut(headers: _Headers, rest: bytes, pieces: Sequence[bytes]) -> _Answer | None:

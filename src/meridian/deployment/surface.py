@@ -123,14 +123,14 @@ class Surface:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request at `/mcp`."""
-        presented = await self._presented(scope)
-        if isinstance(presented, Response):
-            await presented(scope, receive, send)
+        client = await self._client(scope)
+        if isinstance(client, Response):
+            await client(scope, receive, send)
         elif self._served is None:
             raise RuntimeError("the surface is asked while it is not running")
         else:
-            send = _stepping_up(scope, send, presented)
-            await self._served({**scope, _PRESENTED: presented}, receive, send, _Client(self, presented))
+            send = _stepping_up(scope, send, client.presented)
+            await self._served({**scope, _PRESENTED: client.presented}, receive, send, client)
 
     async def serve_stdio(self, token: str) -> None:
         """Serve whoever started this process over its standard input and output, for as long as they keep it open.
@@ -200,13 +200,15 @@ class Surface:
         )
 
     async def call(
-        self, presented: Presented, name: str, arguments: Mapping[str, Any], *, key: object = None
+        self, presented: Presented, name: str, arguments: Mapping[str, Any], *, key: object = None, who: Lent | None = None
     ) -> dict[str, Any]:
-        """The result of a client's call; `key` is the one by which an act that is sent again is known.
+        """The result of a client's call; `key` is the one by which an act that is sent again is known. `who` is whom the token
+        spoke for as the request came: the call is opened only where nobody changed since who may ask what.
 
         Raises MCPError, and nothing is asked, where the client's token stands no longer.
         """
-        who = await self._stands(presented)
+        if who is None or not who.delegation.stands(self._clock()):
+            who = await self._stands(presented)
         try:
             return _result(await self._call(who, presented, name, arguments, key))
         except MCPError:
@@ -337,19 +339,19 @@ class Surface:
         await self._note(who, refused=True)
         return refused("too_many_calls", over.detail)
 
-    async def _presented(self, scope: Scope) -> Presented | Response:
-        """The token of an HTTP request that speaks for somebody, or the answer to one that does not."""
-        headers: dict[str, str] = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
-        }
-        said, place = headers.get("authorization", ""), _place(scope, headers.get("host", ""))
-        cookies = headers.get("cookie")
+    async def _client(self, scope: Scope) -> _Client | Response:
+        """The client of an HTTP request whose token speaks for somebody, or the answer to one that does not."""
+        headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+
+        def sent(name: bytes) -> str:
+            return headers.get(name, b"").decode("latin-1")
+
+        said, place, cookies = sent(b"authorization"), _place(scope, sent(b"host")), sent(b"cookie")
         if cookies and self._cookie_names & {part.partition("=")[0].strip() for part in cookies.split(";")}:
             return _unauthorized(
                 place, "invalid_request", "A client's token is not taken beside a browser's session, nor a session here."
             )
-        origin = headers.get("origin")
-        if origin is not None and origin != place.origin:
+        if b"origin" in headers and sent(b"origin") != place.origin:
             return JSONResponse({"error": "forbidden", "error_description": "Ask from this site, or without an origin."}, 403)
         if not said:
             return _unauthorized(
@@ -362,7 +364,8 @@ class Surface:
         if kind.lower() != "bearer" or not token.strip():
             return _unauthorized(place, "invalid_request", "The Authorization header carries no Bearer token.")
         presented = Presented(token.strip(), place.resource)
-        if await self._standing.of(presented) is None:
+        who = await self._standing.of(presented)
+        if who is None:
             return _unauthorized(
                 place,
                 "invalid_token",
@@ -375,19 +378,20 @@ class Surface:
                 405,
                 {"allow": "POST"},
             )
-        return presented
+        return _Client(self, presented, who)
 
 
 class _AwaitsConsent(Exception):
     """A call of a tool that acts, which the person was not shown when they lent what it is reached by."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Client:
-    """The client with a token, as a known request asks for it."""
+    """The client with a token, as a known request asks for it, and whom the token spoke for as the request came."""
 
     surface: Surface
     presented: Presented
+    who: Lent
 
     async def listed(self) -> tuple[str, ...] | None:
         """The names of the tools it is listed; None where it stands no longer."""
@@ -398,7 +402,7 @@ class _Client:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The result of a call; None, and nothing was asked, where it stands no longer."""
         with suppress(MCPError):
-            return await self.surface.call(self.presented, name, arguments)
+            return await self.surface.call(self.presented, name, arguments, who=self.who)
         return None
 
 
@@ -468,10 +472,10 @@ def _result(outcome: dict[str, Any]) -> dict[str, Any]:
     """A tool's result: the outcome object, and the same as text. What is no character is replaced in both, and what is no
     number of JSON is null."""
     try:
-        text = json.dumps(outcome, ensure_ascii=False, allow_nan=False)
+        text = _PRINTER.encode(outcome)
     except ValueError:
         outcome = json.loads(json.dumps(outcome), parse_constant=lambda _: None)
-        text = json.dumps(outcome, ensure_ascii=False)
+        text = _PRINTER.encode(outcome)
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -483,6 +487,9 @@ def _result(outcome: dict[str, Any]) -> dict[str, Any]:
         "structuredContent": outcome,
         "isError": outcome["outcome"] == "refused",
     }
+
+
+_PRINTER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _is_traced() -> bool:

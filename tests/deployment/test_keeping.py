@@ -152,6 +152,19 @@ def test_the_log_ahead_begins_anew_now_and_then(store, tmp_path, monkeypatch):
         assert sibling.execute("select count(*) from accounts").fetchone() == (1_000,)
 
 
+@pytest.mark.parametrize(("calm_seconds", "grows"), [(0, False), (3_600, True)])
+def test_the_log_ahead_is_brought_in_sooner_while_it_is_calm(store, tmp_path, monkeypatch, calm_seconds, grows):
+    monkeypatch.setattr(store_module, "_CALM_AFTER", 50)
+    monkeypatch.setattr(store_module, "_CALM_SECONDS", calm_seconds)
+
+    async def keep():
+        for number in range(1_000):
+            await store.keep(add, f"A-{number}")
+
+    asyncio.run(keep())
+    assert ((tmp_path / "meridian.db-wal").stat().st_size > 2_000_000) is grows
+
+
 def test_nobody_waits_for_the_log_ahead_to_be_brought_in_unless_it_is_long(store, tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "_LONGEST_LOG_PAGES", 3_000)
     sizes = []

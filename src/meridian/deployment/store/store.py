@@ -37,10 +37,14 @@ T = TypeVar("T")
 
 _THREADS: Final = 8
 _READING_THREADS: Final = 4
-_TIDIED_AFTER: Final = 1_000
-"""So many writes fill the write-ahead log with some ten megabytes."""
-_LONGEST_LOG_PAGES: Final = 10_000
-"""What is written at length fills the log sooner; past these forty megabytes, whoever writes brings it in."""
+_TIDIED_AFTER: Final = 8_000
+"""So many writes fill the write-ahead log with some hundred megabytes. While the rest of it is brought in nobody writes, and so
+that is done seldom."""
+_CALM_AFTER: Final = 1_000
+_CALM_SECONDS: Final = 60
+"""So many writes in so long a time, or a longer one, leave a moment in which the log is brought in sooner."""
+_LONGEST_LOG_PAGES: Final = 40_000
+"""What is written at length fills the log sooner; past these hundred and sixty megabytes, whoever writes brings it in."""
 _TIDYING_MILLISECONDS: Final = 20
 _BUSY_TIMEOUT_SECONDS: Final = 15
 _ATTEMPTS: Final = 5
@@ -67,7 +71,7 @@ class Store:
         self._writing = Together(self._writes, self.rewrite, threads=1, then=self._tidy)
         self._reading = Together(self._engine.connect, self._read_alone, threads=_READING_THREADS)
         self._at_once = AtOnce(self._engine) if self._engine.dialect.name == "sqlite" else None
-        self._untidied = 0
+        self._untidied, self._tidied_at = 0, time.monotonic()
         try:
             self._migrate(parsed)
         except BaseException:
@@ -135,7 +139,7 @@ class Store:
             return work(connection, *args, **named)
 
         self._untidied += 1
-        if self._at_once is not None and self._untidied < _TIDIED_AFTER:
+        if self._at_once is not None and not self._is_to_be_tidied():
             with suppress(OperationalError):
                 return self._at_once.run(writes, writes=True)
         return cast("T", await self._writing.run(writes))
@@ -167,12 +171,19 @@ class Store:
             driver.execute(f"PRAGMA wal_autocheckpoint = {_LONGEST_LOG_PAGES}")
         return connection
 
+    def _is_to_be_tidied(self) -> bool:
+        """Whether the log is long; or so long that a calm moment is used."""
+        written = self._untidied
+        if written < _CALM_AFTER or written >= _TIDIED_AFTER:
+            return written >= _TIDIED_AFTER
+        return time.monotonic() - self._tidied_at >= written * _CALM_SECONDS / _CALM_AFTER
+
     def _tidy(self, connection: Connection) -> None:
         """Bring the write-ahead log into the database now and then, so that it begins anew: most of it while others write on,
         and the rest while nobody does, unless somebody is reading of old."""
-        if self._at_once is None or self._untidied < _TIDIED_AFTER:
+        if self._at_once is None or not self._is_to_be_tidied():
             return
-        self._untidied = 0
+        self._untidied, self._tidied_at = 0, time.monotonic()
         driver: Any = connection.connection.dbapi_connection
         driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
         driver.execute(f"PRAGMA busy_timeout = {_TIDYING_MILLISECONDS}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from meridian.callers import Holding, Holdings, Level, cut
+from meridian.callers import Caller, Holding, Holdings, Level, cut
 from meridian.deployment import access, delegations, identity
 from meridian.deployment.delegations import Delegation
 from meridian.deployment.fingerprints import fingerprint
@@ -74,6 +74,8 @@ class Lent:
     reached: dict[str, Reach] = field(default_factory=dict)
     listed: tuple[str, ...] | None = None
     """The names of the tools that the client is listed, once they were worked out."""
+    callers: dict[str, Caller] = field(default_factory=dict)
+    """Who asks by each of the tools that were called, by its name on the surface: the person, at the level that it opens at."""
 
     def __post_init__(self) -> None:
         self._used_at = self.delegation.last_used_at

@@ -254,24 +254,26 @@ class Surface:
         if offered is None:
             said = f"There is no tool {name[:LONGEST_TOOL_NAME]!r}; list the tools to see those there are."
             return await self._refuse(who, "", name, "unknown_tool", said)
-        reach = await self._standing.reach(who, offered.hosted)
-        level, carried = reach.opening(offered.tool)
-        if level is None:
-            return await self._refuse(
-                who, offered.hosted.name, name, "not_served", _not_served(offered, reach.held, reach.lent)
+        caller = who.callers.get(name)
+        if caller is None:
+            reach = await self._standing.reach(who, offered.hosted)
+            level, carried = reach.opening(offered.tool)
+            if level is None:
+                return await self._refuse(
+                    who, offered.hosted.name, name, "not_served", _not_served(offered, reach.held, reach.lent)
+                )
+            caller = who.callers[name] = Caller(
+                subject=who.person.subject,
+                display_name=who.person.display_name,
+                level=level,
+                holdings=carried,
+                deployment_admin=who.deployment_admin,
+                delegation_id=who.delegation.id,
+                client_name=who.delegation.client_name,
+                tool_name=offered.tool.name,
             )
         if _awaits_consent(who, offered):
             raise _AwaitsConsent
-        caller = Caller(
-            subject=who.person.subject,
-            display_name=who.person.display_name,
-            level=level,
-            holdings=carried,
-            deployment_admin=who.deployment_admin,
-            delegation_id=who.delegation.id,
-            client_name=who.delegation.client_name,
-            tool_name=offered.tool.name,
-        )
 
         record = None if offered.tool.reads else digest_of_record(offered.tool, arguments)
 

@@ -99,20 +99,7 @@ def digest_of_accounts(ids: frozenset[str]) -> str:
 def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_accounts: int = LISTED_ACCOUNTS) -> str:
     """The header's value for `claims`. Sets of more than `listed_accounts` accounts are named by digest."""
     caller = claims.caller
-    who = {
-        "subject": caller.subject,
-        "display_name": caller.display_name,
-        "level": caller.level,
-        "kind": caller.subject_kind,
-        "admin": caller.deployment_admin,
-        "owner": caller.owner_subject,
-        "delegation": caller.delegation_id,
-        "client": caller.client_name,
-        "holdings": {
-            role: [sorted(held.levels), _say(held.read, listed_accounts), _say(held.write, listed_accounts)]
-            for role, held in caller.holdings.items()
-        },
-    }
+    asks = _asks(caller) if listed_accounts == LISTED_ACCOUNTS else _printed(_who(caller, listed_accounts))
     what = {
         "instance": claims.instance,
         "method": claims.method,
@@ -126,9 +113,40 @@ def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_
         "prepared": caller.prepared_call_id,
         "repeat": claims.repeat_of,
     }
-    asks = _printed(who)
     text = f"{len(asks)}.{asks}{_printed(what)}"
     return f"{_mac(instance_key, 'caller', text)}.{_mac(deployment_key, 'caller-door', text)}.{text}"
+
+
+def _who(caller: Caller, listed_accounts: int) -> dict[str, Any]:
+    """What a header says of the caller, whatever they ask."""
+    return {
+        "subject": caller.subject,
+        "display_name": caller.display_name,
+        "level": caller.level,
+        "kind": caller.subject_kind,
+        "admin": caller.deployment_admin,
+        "owner": caller.owner_subject,
+        "delegation": caller.delegation_id,
+        "client": caller.client_name,
+        "holdings": {
+            role: [sorted(held.levels), _say(held.read, listed_accounts), _say(held.write, listed_accounts)]
+            for role, held in caller.holdings.items()
+        },
+    }
+
+
+_ASKED_LAST: Final[dict[int, tuple[Caller, str]]] = {}
+_MOST_ASKED_LAST: Final = 256
+
+
+def _asks(caller: Caller) -> str:
+    """The same, printed: once for one that asks again and again."""
+    known = _ASKED_LAST.get(id(caller))
+    if known is None:
+        if len(_ASKED_LAST) >= _MOST_ASKED_LAST:
+            _ASKED_LAST.clear()
+        known = _ASKED_LAST[id(caller)] = caller, _printed(_who(caller, LISTED_ACCOUNTS))  # kept, or its id were another's
+    return known[1]
 
 
 def read(

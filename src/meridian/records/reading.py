@@ -51,15 +51,11 @@ def read_json(shape: Shape[R], body: bytes | str, *, lenient: bool = False) -> R
     >>> read_json(shape_of(Lot), '{"cost": "1500.25"}').record
     Lot(cost=Decimal('1500.25'))
     """
-    if isinstance(body, str):
-        text = body
-    else:
-        try:
-            text = body.decode()
-        except UnicodeDecodeError as wrong:
-            return Reading(None, (Problem("", f"byte {wrong.start + 1} is not UTF-8; write the JSON in UTF-8"),))
     try:
+        text = body if isinstance(body, str) else body.decode()
         value, end = _quick(text, 0)
+    except UnicodeDecodeError as wrong:
+        return Reading(None, (Problem("", f"byte {wrong.start + 1} is not UTF-8; write the JSON in UTF-8"),))
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(text):

@@ -8,14 +8,12 @@ writes. A list is many readings already: a written reader has it at once.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from meridian.records import cells, tree
 from meridian.records.cells import ABSENT, At, Found
+from meridian.records.generating import Reader, Source, holder_reader, record_reader
 from meridian.records.shape import Boolean, FieldShape, Mapping, RecordKind, Rows, Shape
-
-if TYPE_CHECKING:
-    from meridian.records.generating import Reader, Source
 
 __all__: list[str] = []
 
@@ -24,8 +22,6 @@ def reader(shape: Shape[Any], source: Source) -> Reader:
     """What reads one `shape` from an object, or from a form's cells: at first the walk, and then what is written for it."""
     walked = f"{source} was walked"
     if walked in shape.derived:
-        from meridian.records.generating import record_reader  # what reads nothing twice does without
-
         return record_reader(shape, source)
     shape.derived[walked] = True
     return partial(_walk, shape, source)
@@ -86,10 +82,10 @@ def _left_blank(shape: Shape[Any], field: FieldShape, at: At, found: Found) -> A
 
 def _whole(shape: Shape[Any], field: FieldShape, source: Source, came: Any, at: At, found: Found) -> Any:
     """What is read of a field that holds others."""
-    if isinstance(field.kind, RecordKind):
-        read = reader(field.kind.shape, source)
-    else:
-        from meridian.records.generating import holder_reader
-
-        read = holder_reader(field, f"{shape.name}.{field.name}", source)
+    kind = field.kind
+    read = (
+        reader(kind.shape, source)
+        if isinstance(kind, RecordKind)
+        else holder_reader(field, f"{shape.name}.{field.name}", source)
+    )
     return read(came, (at, field.name), found)

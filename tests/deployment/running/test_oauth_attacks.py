@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import httpx2
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 
 from deployment.running.asking import HOME, Asking, answer, hidden, sign_in, told
 from meridian.deployment import delegations
@@ -339,6 +339,9 @@ def test_only_so_much_waits_for_an_answer_from_one_place(asking, running):
                 )
             )  # fmt: skip
     led_nowhere(asking.ask(running.browser()), 429)
+    with running.deployment.store.write() as connection:  # one of them was answered, and waits no more
+        connection.execute(update(authorizations).where(authorizations.c.id == "A-0").values(settled_at=now))
+    assert asking.ask(running.browser()).status_code == 303
     running.clock.moved = timedelta(minutes=31)
     assert asking.ask(running.browser()).status_code == 303
     assert count(running, authorizations) == 1

@@ -111,7 +111,7 @@ def keep(
     made = new_id("A")
     with store.write() as connection:
         connection.execute(delete(authorizations).where(authorizations.c.expires_at < now))
-        waiting = select(func.count()).select_from(authorizations).where(authorizations.c.asked_from == asked_from)
+        waiting = select(func.count()).where(authorizations.c.asked_from == asked_from, authorizations.c.settled_at.is_(None))
         if (connection.scalar(waiting) or 0) >= _FROM_ONE_PLACE:
             raise Declined("temporarily_unavailable", "Too much waits for an answer already; try again later.", status_code=429)
         connection.execute(

@@ -95,7 +95,8 @@ _COUNT: Final = Prepared(
     )
     .values(minute=_MINUTE, calls=case((call_minutes.c.minute == _MINUTE, call_minutes.c.calls + 1), else_=1))
 )
-"""Counts one call more, where it is not one too many."""
+"""Counts one call more, where it is not one too many. Its row stays locked until the transaction ends, so that the calls of one
+delegation are opened one after another, on PostgreSQL as well, and of two acts alike the second finds the first."""
 
 _MARK: Final = Prepared(insert(recent_acts).values({each.name: bindparam(each.name) for each in recent_acts.c}))
 _FORGET: Final = Prepared(

@@ -44,7 +44,7 @@ Params = Callable[[int], dict[str, Any]]
 
 def cases(short: bool) -> Iterator[Case]:
     """Calls and lists for 1, 50 and 300 clients in turn, entries, what a call's parts take of it, and memory."""
-    rounds, calls = (3, 2_000) if short else (5, 10_000)
+    rounds, calls = (7, 2_000) if short else (15, 10_000)
     for clients in (50,) if short else (1, 50, 300):
         with TemporaryDirectory() as folder, _started("ours", folder, str(clients)) as ours:
             yield Case(f"memory, idle, {clients} clients", "nothing", ours.resident, "MB over")
@@ -52,7 +52,7 @@ def cases(short: bool) -> Iterator[Case]:
             listed.write_text(json.dumps(_list_of(ours)), encoding="utf-8")
             with _started("floor", str(listed)) as floor:
                 for at_once in (1, 16):
-                    pair = _Pair(ours, floor, "tools/call", CHECK, _check, at_once, rounds, 150 if short else 200)
+                    pair = _Pair(ours, floor, "tools/call", CHECK, _check, at_once, rounds, 64 if short else 96)
                     yield Case(f"call, {at_once} at once, {clients} clients", NOTHING, pair.times)
                     yield Case(f"call p99, {at_once} at once, {clients} clients", NOTHING, pair.times_p99)
                 lists = _Pair(ours, floor, "tools/list", "", lambda _: {}, 1, rounds, 15)

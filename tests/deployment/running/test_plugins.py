@@ -96,13 +96,34 @@ async def test_a_client_sees_its_person_s_clients_and_nobody_else_s(running):
     assert [each["delegation_id"] for each in found] == [made.id]
 
 
-async def test_every_tool_of_the_dashboard_describes_each_field_of_what_it_takes(running):
+async def test_a_client_hears_what_its_person_does_so_that_it_may_ask_for_longer(running):
+    _, token = lent(running, "demo-writer", everything=True)
+    found = (await ask(running, "demo-writer", "list_my_delegations", token=token))["data"]["delegations"]
+    assert {each["client"]: each["to_go_on"].split(",")[0] for each in found} == {
+        "Notes": "Connect it anew",
+        "Demo client": "Make it another token under Connected clients",
+    }
+
+
+def fields_of(schema, at=""):
+    """Each field of the records that a schema describes, by its path, with what is said of it."""
+    for name, each in schema.get("properties", {}).items():
+        yield f"{at}{name}", each.get("description")
+        yield from fields_of(each, f"{at}{name}.")
+    for each in (schema.get("items"), *schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("$defs", {}).values()):
+        if each:
+            yield from fields_of(each, at)
+
+
+async def test_every_tool_of_the_dashboard_describes_each_field_of_what_it_takes_and_answers(running):
     async with running.client("demo-admin") as client:
         tools = (await client.list_tools()).tools
     assert [each.name for each in tools] == TO_LOOK
-    assert [
-        (each.name, name)
+    said = [
+        (each.name, path, words)
         for each in tools
-        for name, schema in each.input_schema["properties"].items()
-        if not schema.get("description")
-    ] == []
+        for schema in (each.input_schema, each.output_schema["properties"]["data"])
+        for path, words in fields_of(schema)
+    ]
+    assert {path.rpartition(".")[2] for _, path, _ in said} >= {"instance", "roles", "accounts", "delegation_id", "to_go_on"}
+    assert [(name, path) for name, path, words in said if not words] == []

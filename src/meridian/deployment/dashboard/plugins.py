@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from meridian.callers import LEVELS, Holdings, Level
 from meridian.deployment import delegations
@@ -24,6 +24,9 @@ from meridian.records import field
 
 __all__ = ["WhichPlugin"]
 
+_CONNECT: Final = "Connect it anew, from the program itself."
+_MAKE: Final = "Make it another token under Connected clients, and give the program that."
+
 
 @dataclass(frozen=True)
 class WhichPlugin:
@@ -36,8 +39,8 @@ class WhichPlugin:
 class Reached:
     """A plugin that is reached, and the levels at which: write before read before admin."""
 
-    instance: str
-    title: str
+    instance: str = field(description="Its instance, by which the other tools ask for it.")
+    title: str = field(description="What people call it.")
     levels: list[str] = field(description="A role's levels, such as write on operations.")
 
 
@@ -45,35 +48,35 @@ class Reached:
 class Plugins:
     """The plugins that are reached, by instance."""
 
-    plugins: list[Reached]
+    plugins: list[Reached] = field(description="Each plugin that is reached.")
 
 
 @dataclass(frozen=True)
 class OfferedTool:
     """One tool that a client reaches."""
 
-    name: str
+    name: str = field(description="Its name, as it is listed and called.")
     acts: bool = field(description="Whether a call may change something.")
     level: str = field(description="The level a call opens at.")
-    description: str = ""
+    description: str = field(default="", description="What it does, in its plugin's words.")
 
 
 @dataclass(frozen=True)
 class Summary:
     """A plugin, its roles, and the tools of it that are reached."""
 
-    instance: str
-    title: str
-    roles: list[str]
-    tools: list[OfferedTool]
+    instance: str = field(description="Its instance, by which the other tools ask for it.")
+    title: str = field(description="What people call it.")
+    roles: list[str] = field(description="The roles that it has; none where it knows no parts.")
+    tools: list[OfferedTool] = field(description="Its tools that are reached.")
 
 
 @dataclass(frozen=True)
 class HeldLevel:
     """A level that the person holds on a role, and the accounts it reaches."""
 
-    role: str
-    level: str
+    role: str = field(description="The role; empty on a plugin without roles.")
+    level: str = field(description="write, read or admin.")
     accounts: str = field(description="Which accounts, in words.")
     lent: bool = field(description="Whether it is reached here: by a client, what it was lent of what its person holds.")
 
@@ -82,21 +85,24 @@ class HeldLevel:
 class PluginAccess:
     """What the person holds on a plugin."""
 
-    instance: str
-    held: list[HeldLevel]
+    instance: str = field(description="Its instance, by which the other tools ask for it.")
+    held: list[HeldLevel] = field(description="Each level that is held, by role: write before read before admin.")
 
 
 @dataclass(frozen=True)
 class LentTo:
     """A client that may ask as the person now."""
 
-    delegation_id: str
-    client: str
-    made_at: datetime
-    expires_at: datetime
-    last_used_at: datetime | None
+    delegation_id: str = field(description="What the book names it by.")
+    client: str = field(description="What the client is called: its own word, or its person's.")
+    made_at: datetime = field(description="When it was last made.")
+    expires_at: datetime = field(description="From when on it may ask no more.")
+    last_used_at: datetime | None = field(description="When it last asked; nothing where it never did.")
     lent: list[str] = field(description="What it may reach, in words.")
-    lapses_soon: bool = field(description="Whether that is within a week: tell your person to connect it anew.")
+    lapses_soon: bool = field(
+        description="Whether it may soon ask no more: a week before, or sooner for a short one. Tell your person."
+    )
+    to_go_on: str = field(description="What its person does so that it may ask for longer.")
     this_client: bool = field(description="Whether it is the one that asks.")
 
 
@@ -104,7 +110,7 @@ class LentTo:
 class Delegations:
     """The clients that may ask as the person now, the latest made first."""
 
-    delegations: list[LentTo]
+    delegations: list[LentTo] = field(description="Each client that may ask.")
 
 
 @pages.page("/plugins", levels=["read", "write"], title="Plugins", answers=Plugins, name="list_plugins")
@@ -162,6 +168,7 @@ def list_my_delegations(request: Request[Any]) -> Response:
             expires_at=each.expires_at,
             last_used_at=each.last_used_at,
             lapses_soon=each.lapses_soon(now),
+            to_go_on=_CONNECT if each.client else _MAKE,
             this_client=each.id == request.caller.delegation_id,
         )
         for each in delegations.held_by(desk.store, request.caller.subject)

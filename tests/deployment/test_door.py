@@ -29,6 +29,7 @@ from meridian.deployment import access, calls
 from meridian.deployment.book import StoredBook
 from meridian.deployment.calls import StoredCalls
 from meridian.deployment.door import OperationsDoor
+from meridian.deployment.preparing import StoredChanges
 from meridian.deployment.store import Store
 from meridian.deployment.store.tables import entries
 from meridian.errors import Problem, Refusal
@@ -82,7 +83,7 @@ def deployment(request, tmp_path):
     for account, name in ACCOUNTS.items():
         access.add_account(store, account, name)
     made = Deployment(
-        OperationsDoor(StoredBook(store), StoredCalls(store), DEPLOYMENT_KEY, lambda: made.now),
+        OperationsDoor(StoredBook(store), StoredCalls(store), StoredChanges(store), DEPLOYMENT_KEY, lambda: made.now),
         lambda asks, now: calls.open_call(
             store, replace(asks, delegation_id=None), instance="operations", acts=True, lasts=timedelta(seconds=60), now=now
         ),
@@ -268,7 +269,7 @@ def test_two_at_once_make_one_entry(tmp_path):
             call_id = calls.open_call(where, asks, instance="operations", acts=True, lasts=timedelta(seconds=60), now=NOW)
             claims = assertion.Claims(asks, "operations", "POST", "/", "", "", call_id, int(NOW.timestamp()) + 60, True)
             header = assertion.write(claims, INSTANCE_KEY, DEPLOYMENT_KEY)
-            door = OperationsDoor(StoredBook(where), StoredCalls(where), DEPLOYMENT_KEY, lambda: NOW)
+            door = OperationsDoor(StoredBook(where), StoredCalls(where), StoredChanges(where), DEPLOYMENT_KEY, lambda: NOW)
             outcomes.append(asyncio.run(door.send("operations", BALANCE, header)).outcome)
 
     threads = [threading.Thread(target=record, args=(where,)) for where in (store, sibling, store, sibling)]

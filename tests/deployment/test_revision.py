@@ -15,8 +15,9 @@ from meridian.deployment.store.revision import read_revision
 from meridian.deployment.store.tables import METADATA
 
 SAYS_NOTHING_OF_IT = {
-    "account_sets", "accounts", "authorizations", "call_minutes", "calls", "clients", "codes", "entries", "instances", "keys",
-    "links", "provider_groups", "recent_acts", "repeats", "revision", "sessions", "sign_in_tries",
+    "account_sets", "accounts", "authorizations", "call_minutes", "calls", "clients", "codes", "entries", "inbox_places",
+    "instances", "keys", "links", "prepared_changes", "prepared_steps", "provider_groups", "recent_acts", "repeats",
+    "revision", "sessions", "sign_in_tries",
 }  # fmt: skip
 """Tables of which nothing is worked out that is kept: an account is reached by its group, a role by its plugin's pages."""
 

@@ -269,9 +269,9 @@ def test_a_button_of_no_list_leaves_everything_as_it_was(desk: Desk, pressed: di
     )
 
 
-def test_prepare_is_refused_in_words_while_no_prepared_changes_are_kept(desk: Desk):
+def test_prepare_is_refused_in_words_where_nobody_keeps_it(desk: Desk):
     answered = desk.client.post("/opening/confirm", "write", {"account": "A-1", "prepare": "1"})
-    assert (answered.status, answered.shows("This deployment keeps no prepared changes."), desk.made) == (422, True, [])
+    assert (answered.status, answered.shows("This is not kept as a prepared change here."), desk.made) == (422, True, [])
 
 
 # ── Odd forms, by every way that leads back to them ────────────────────────

@@ -42,6 +42,7 @@ from meridian.deployment.oauth.clients import Fetch
 from meridian.deployment.oauth.consenting import Consenting
 from meridian.deployment.oauth.endpoints import Endpoints
 from meridian.deployment.oauth.fetching import Fetching
+from meridian.deployment.preparing import Preparing, StoredChanges
 from meridian.deployment.reaching import BUTTON_OF, DASHBOARD, Hosted, first_page, held_on
 from meridian.deployment.repeats import Repeats
 from meridian.deployment.settings import Settings
@@ -113,8 +114,8 @@ class Deployment:
         now = clock()
         key = deployment_key(self.store, now=now)
         kept_calls = StoredCalls(self.store, CallLimits(settings.calls_at_once, settings.calls_per_minute))
-        door = OperationsDoor(StoredBook(self.store), kept_calls, key, clock)
-        surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND, sign_out=SIGN_OUT)
+        door = OperationsDoor(StoredBook(self.store), kept_calls, StoredChanges(self.store), key, clock)
+        surroundings = Surroundings(kit_url=KIT_URL, brand=BRAND, sign_out=SIGN_OUT, prepares=True)
         self._served: list[Served] = []
         hosted: dict[str, Hosted] = {}
 
@@ -132,7 +133,8 @@ class Deployment:
             )
             self.instances += (instance,)
             host(each.name, each.pages, Plugin(each.name, door, _settings_of(each, instance), settings.storage_url(each.name)))
-        self._desk = Desk(self.store, dict(hosted), clock, settings)
+        preparing = Preparing(self.store, dict(hosted), clock)
+        self._desk = Desk(self.store, dict(hosted), clock, settings, preparing)
         host(DASHBOARD, dashboard.pages, self._desk)
         self._drawing = Drawing()
         self._signing_in = SigningIn(
@@ -158,7 +160,9 @@ class Deployment:
             clock=clock,
             who=self._signing_in.who,
             words=self._signing_in.words,
+            preparing=preparing,
         )
+        preparing.ask = self.gateway.only
         self.surface = Surface(
             self.store,
             self.gateway,

@@ -31,7 +31,9 @@ from sqlalchemy import (
 )
 
 from meridian.callers import Accounts, Caller, Level
+from meridian.deployment import prepared
 from meridian.deployment.fingerprints import new_id
+from meridian.deployment.prepared import Making
 from meridian.deployment.store import Store
 from meridian.deployment.store.prepared import Prepared
 from meridian.deployment.store.revision import read_revision
@@ -179,6 +181,7 @@ class Opening:
     """A call that is to be opened. `revision` is the one its caller was worked out under: under another it is not opened.
 
     `mark` is what an act of a client's has in common with the same one sent again; one that `has_key` is known by that instead.
+    `making` is the prepared change that it makes: where that is not to be made so, the call is not opened, and Refusal raised.
     """
 
     id: str
@@ -191,6 +194,7 @@ class Opening:
     revision: int | None = None
     mark: str | None = None
     has_key: bool = False
+    making: Making | None = None
 
 
 def open_in(connection: Connection, opening: Opening, limits: CallLimits = CallLimits()) -> Opened | TooMany | None:
@@ -235,6 +239,9 @@ def open_in(connection: Connection, opening: Opening, limits: CallLimits = CallL
             f"This client has {_calls(limits.at_once)} under way, as many as it may at once. Nothing was asked; call again "
             "when one of them is answered."
         )
+    if opening.making is not None:
+        by = prepared.By.of(caller)
+        prepared.begin(connection, opening.making, call=opening.id, until=until, by=by, now=opening.now)
     if opening.mark is not None:
         _MARK.run(connection, {"call": opening.id, "mark": opening.mark, "opened_at": opening.now})
     return Opened(found)
@@ -393,10 +400,21 @@ class StoredCalls:
             self._open_here[opening.id] = opening.now + opening.lasts
         return opened
 
-    async def close(self, call_id: str, *, now: datetime, outcome: str | None = None, reason: str | None = None) -> None:
-        """Close the call: from here on the door admits nothing for it."""
+    async def close(
+        self,
+        call_id: str,
+        *,
+        now: datetime,
+        outcome: str | None = None,
+        reason: str | None = None,
+        making: Making | None = None,
+    ) -> None:
+        """Close the call: from here on the door admits nothing for it. The prepared change that it made is settled with it."""
         self._open_here.pop(call_id, None)
-        await self._store.keep(close_in, call_id, now=now, outcome=outcome, reason=reason)
+        if making is None:
+            await self._store.keep(close_in, call_id, now=now, outcome=outcome, reason=reason)
+        else:
+            await self._store.keep_lasting(_settle_in, call_id, making, now=now, outcome=outcome, reason=reason)
 
     async def record_unasked(
         self, caller: Caller, *, instance: str, tool: str, now: datetime, outcome: str, reason: str | None
@@ -422,6 +440,16 @@ class StoredCalls:
     async def account_sets(self, digests: frozenset[str]) -> Mapping[str, frozenset[str]]:
         """The sets of accounts kept under these digests."""
         return await self._store.run(kept_account_sets, digests)
+
+
+def _settle_in(
+    connection: Connection, call_id: str, making: Making, *, now: datetime, outcome: str | None, reason: str | None
+) -> None:
+    """Close the call, and settle the prepared change that it was to make."""
+    sure = outcome is not None and reason not in PERHAPS_MADE
+    reason = _word(reason, 60)
+    prepared.settle(connection, making.change, call=call_id, outcome=outcome, sure=sure, reason=reason, now=now)
+    close_in(connection, call_id, now=now, outcome=outcome, reason=reason)
 
 
 def _word(said: object, longest: int) -> str | None:

@@ -14,9 +14,9 @@ from typing import Final, Protocol
 
 from meridian.commands import Book, Provenance, ask
 from meridian.errors import Refusal
-from meridian.pages import assertion
+from meridian.pages import Prepared, assertion
 
-__all__ = ["OpenCalls", "OperationsDoor"]
+__all__ = ["OpenCalls", "OperationsDoor", "ShownChanges"]
 
 _READING_METHODS: Final = frozenset({"GET", "HEAD"})
 
@@ -33,12 +33,24 @@ class OpenCalls(Protocol):
         ...
 
 
-class OperationsDoor:
-    """A door before `book`, for calls that `calls` has open. `clock` tells the time, aware and in UTC."""
+class ShownChanges(Protocol):
+    """What the door asks of whoever keeps the prepared changes."""
 
-    def __init__(self, book: Book, calls: OpenCalls, deployment_key: bytes, clock: Callable[[], datetime]) -> None:
+    async def shown(self, change: str, revision: int, *, now: datetime) -> Prepared:
+        """The change, as that revision of it is shown on the page it is made on. Raises Refusal where it is so no longer."""
+        ...
+
+
+class OperationsDoor:
+    """A door before `book`, for calls that `calls` has open and the prepared changes that `changes` keeps. `clock` tells the
+    time, aware and in UTC."""
+
+    def __init__(
+        self, book: Book, calls: OpenCalls, changes: ShownChanges, deployment_key: bytes, clock: Callable[[], datetime]
+    ) -> None:
         self._book = book
         self._calls = calls
+        self._changes = changes
         self._deployment_key = deployment_key
         self._clock = clock
 
@@ -61,6 +73,14 @@ class OperationsDoor:
             Provenance.of(claims.caller, at=now, call_id=claims.call_id, instance=instance),
             changes_allowed=claims.acts and claims.method not in _READING_METHODS,
         )
+
+    async def prepared_change(self, instance: str, acting_for: str) -> Prepared:
+        """The prepared change that the header `acting_for` names, for the instance it was made for. Raises Refusal."""
+        now = self._clock()
+        claims = await self._claims(instance, acting_for, now)
+        if claims.shows is None:
+            raise Refusal("This call was opened from no prepared change.", reason="unknown")
+        return await self._changes.shown(*claims.shows, now=now)
 
     async def account_sets(self, instance: str, acting_for: str) -> Mapping[str, frozenset[str]]:
         """The sets of accounts that the header `acting_for` names by digest, for the instance it was made for."""

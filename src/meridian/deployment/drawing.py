@@ -90,7 +90,7 @@ class Drawing:
             status_code=status_code,
             person=person,
             sign_out=SIGN_OUT if person else None,
-            error=True,
+            error=status_code >= 400,
             paragraphs=paragraphs,
             rule=rule,
             onward=onward,

@@ -16,12 +16,12 @@ import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from io import BytesIO
 from typing import IO, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import anyio
 from starlette.datastructures import Headers
@@ -34,9 +34,12 @@ from meridian.deployment.calls import Opening, StoredCalls, TooMany
 from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
 from meridian.deployment.fingerprints import new_id
 from meridian.deployment.identity import Person
-from meridian.deployment.reaching import BUTTON_OF, BUTTONS, Hosted, first_page, held_on, words_of
+from meridian.deployment.prepared import Making
+from meridian.deployment.preparing import Preparing, arguments_in
+from meridian.deployment.reaching import BUTTON_OF, BUTTONS, DASHBOARD, Hosted, first_page, held_on, words_of
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
+from meridian.errors import Refusal
 from meridian.pages import Pages, assertion
 from meridian.pages.answering import refused
 from meridian.pages.bodies import BadBody, Limits, read_body
@@ -52,6 +55,8 @@ KIT_URL: Final = "/static/meridian"
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 SPOOL_BYTES: Final = 1 << 20
 CHUNK_BYTES: Final = 1 << 16
+PREPARED: Final = "meridian.prepared"
+"""The name in a page's query of the prepared change that it is opened from."""
 LONGEST_ANSWER_BYTES: Final = 16 << 20
 
 log = logging.getLogger(__name__)
@@ -103,6 +108,22 @@ class _Asked:
     revision: int | None = None
     mark: str | None = None
     has_key: bool = False
+    only: assertion.Only | None = None
+    shows: tuple[str, int] | None = None
+    """The prepared change that the page was opened from, and the revision it shows."""
+    making: Making | None = None
+    given: bytearray | None = None
+    """What the plugin gave back as JSON, where a browser's form is to be read and not acted on."""
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A browser's body as it was taken: its digest, its form's token, and whether it is to be prepared, with which note."""
+
+    sha256: str
+    token: str
+    prepares: bool = False
+    reason: str = ""
 
 
 class Gateway:
@@ -122,8 +143,10 @@ class Gateway:
         clock: Callable[[], datetime],
         who: Callable[[Request], Awaitable[Person | None]],
         words: Words,
+        preparing: Preparing,
     ) -> None:
         self.hosted = hosted
+        self._preparing = preparing
         self._store = store
         self._calls = calls
         self._settings = settings
@@ -182,6 +205,28 @@ class Gateway:
         )
         return await self._call(asked)
 
+    async def only(
+        self, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any], caller: Caller, *, only: assertion.Only
+    ) -> dict[str, Any]:
+        """What the plugin gives back of an act's arguments, read or checked by it instead of acted on; or a refusal. It is no
+        call of its own in the list of a client's."""
+        raw = json.dumps(arguments).encode()
+        return await self._call(
+            _Asked(
+                hosted=hosted,
+                caller=caller,
+                method=tool.method,
+                path=tool.path,
+                query="",
+                acts=False,
+                body_sha256=assertion.digest(raw),
+                headers=[(b"content-type", b"application/json"), (b"accept", b"application/json"), (b"host", b"meridian")],
+                body=BytesIO(raw),
+                around={"scheme": "http", "server": None, "http_version": "1.1"},
+                only=only,
+            )
+        )
+
     def _mark(self, caller: Caller, hosted: Hosted, tool: Tool, record: str) -> str:
         """What an act has in common with the same one of the same delegation, and nobody makes who guesses its record."""
         text = f"act/{caller.delegation_id}/{hosted.name}/{tool.name}/{record}"
@@ -210,9 +255,13 @@ class Gateway:
         caller = await self._caller(person, hosted, level)
         if not path and not changes and (first := first_page(hosted.pages, level, caller.holdings)) not in (None, "/"):
             return RedirectResponse(f"{prefix}{first}", 303)
+        query = request.scope["query_string"].decode("latin-1")
+        shows = None
+        if not changes:
+            query, shows = await self._shown(caller, hosted, query)
         with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as body:
             declaration = _declaration(hosted.pages, f"/{path}", request.method)
-            sha256 = await self._take(request, hosted, caller, body, declaration) if changes else assertion.digest(b"")
+            taken = await self._take(request, hosted, caller, body, declaration) if changes else _NOTHING_TAKEN
             headers = let_in(request.scope["headers"])
             if changes and (token := request.headers.get(FORM_TOKEN_HEADER)) is not None:
                 headers.append((FORM_TOKEN_HEADER.lower().encode(), token.encode("latin-1")))
@@ -221,14 +270,84 @@ class Gateway:
                 caller=caller,
                 method=request.method,
                 path=f"/{path}",
-                query=request.scope["query_string"].decode("latin-1"),
+                query=query,
                 acts=changes and not (declaration is not None and declaration.reads),
-                body_sha256=sha256,
+                body_sha256=taken.sha256,
                 headers=headers,
                 body=body,
                 around={key: request.scope[key] for key in ("scheme", "server", "http_version")} | {"root_path": prefix},
+                shows=shows or assertion.prepared_in(taken.token),
             )
+            if declaration is not None and asked.acts and taken.prepares and declaration.checked_by is not None:
+                return await self._prepare(request, asked, declaration, taken.reason, send, origin)
+            if declaration is not None and asked.acts and asked.shows is not None:
+                return await self._make(request, asked, declaration, send, origin)
             return await self._show(request, asked, send, origin)
+
+    async def _shown(self, caller: Caller, hosted: Hosted, query: str) -> tuple[str, tuple[str, int] | None]:
+        """The query without the name of a prepared change that the page is to be opened from, and that change as it is now."""
+        said = parse_qsl(query, keep_blank_values=True)
+        named = next((value for name, value in said if name == PREPARED), None)
+        if named is None:
+            return query, None
+        try:
+            change = await self._preparing.opened(caller, hosted, named)
+        except Refusal as no:
+            raise _not_to_be_made(named, no) from no
+        return urlencode([each for each in said if each[0] != PREPARED]), (change.id, change.revision)
+
+    async def _prepare(
+        self, request: Request, asked: _Asked, declaration: Declaration, reason: str, send: Send, origin: str
+    ) -> Response | None:
+        """Let the plugin read and check the form, and keep the act; what the check refuses is shown on the form."""
+        given = bytearray()
+        reading = replace(asked, acts=False, only="check", given=given)
+        answer = await self._show(request, reading, send, origin)
+        if answer is not None or not given:
+            return answer
+        said = _outcome_in(200, "application/json", bytes(given))
+        if "record" not in said:
+            return Response(bytes(given), 422, media_type="application/json")
+        try:
+            change, new = await self._preparing.keep(asked.caller, asked.hosted, declaration.name, said, reason, asked.shows)
+        except Refusal as no:
+            raise Refused(422, "It was not prepared", no.detail, onward=[_INBOX]) from no
+        until = f"It waits until {change.lapses_at:%Y-%m-%d} for somebody who may make it, and changes nothing before."
+        if asked.hosted.pages.name and not new:
+            until = f"The same change waits already, and this is it. {until}"
+        return await self._words(
+            request,
+            200,
+            f"{declaration.title}: prepared",
+            until,
+            onward=[("See it, and what becomes of it", f"/{DASHBOARD}/view/prepared?change={change.id}"), _INBOX],
+        )
+
+    async def _make(
+        self, request: Request, asked: _Asked, declaration: Declaration, send: Send, origin: str
+    ) -> Response | None:
+        """Make the prepared change that the page was opened from, with what the form says, read by its plugin beforehand."""
+        assert asked.shows is not None, "the page was opened from a prepared change"  # noqa: S101  ours to be right about
+        change, revision = asked.shows
+        try:
+            seen = await self._preparing.seen(asked.caller, change)
+        except Refusal as no:
+            raise _not_to_be_made(change, no) from no
+        if seen.change.tool != declaration.name:
+            return await self._show(request, replace(asked, shows=None), send, origin)
+        given = bytearray()
+        answer = await self._show(request, replace(asked, acts=False, only="read", given=given), send, origin)
+        if answer is not None or not given:
+            return answer
+        said = _outcome_in(200, "application/json", bytes(given))
+        if "record" not in said:
+            return Response(bytes(given), 422, media_type="application/json")
+        making = Making(change, revision, arguments_in(said))
+        maker = asked.caller.in_call("", prepared_call_id=change)
+        try:
+            return await self._show(request, replace(asked, caller=maker, making=making), send, origin)
+        except Refusal as no:
+            raise _not_to_be_made(change, no) from no
 
     async def _to_sign_in(self, request: Request) -> Response:
         if request.method not in SAFE_METHODS:
@@ -251,8 +370,8 @@ class Gateway:
 
     async def _take(
         self, request: Request, hosted: Hosted, caller: Caller, spool: IO[bytes], declaration: Declaration | None
-    ) -> str:
-        """Take the whole body into `spool`, within bounds and with the form's token in it; its digest."""
+    ) -> _Taken:
+        """Take the whole body into `spool`, within bounds and with the form's token in it."""
         allowed = (declaration.max_body_bytes if declaration else None) or hosted.pages.max_body_bytes
         limits = Limits(body_bytes=min(allowed, self._settings.max_body_bytes))
 
@@ -263,10 +382,12 @@ class Gateway:
 
         token = request.headers.get(FORM_TOKEN_HEADER, "")
         unread: BadBody | None = None
-        sha256 = ""
+        taken = _NOTHING_TAKEN
         try:
             body = await read_body(chunks(), request.headers.get("content-type", ""), limits)
-            sha256, token = body.sha256, token or body.value("csrf")
+            token = token or body.value("csrf")
+            prepares = any(name == "prepare" for name, _ in body.pairs)
+            taken = _Taken(body.sha256, token, prepares, body.value("prepare.reason"))
             await body.close()
         except BadBody as bad:
             if bad.status_code == 413:
@@ -280,19 +401,22 @@ class Gateway:
             )
         if unread is not None:
             raise unread
-        return sha256
+        return taken
 
     async def _show(self, request: Request, asked: _Asked, send: Send, origin: str) -> Response | None:
         """Ask the plugin, and send its answer on to the browser, confined; or a page of words in its place."""
         prefix = f"{asked.around['root_path']}/"
         url = f"{origin}{prefix.rstrip('/')}{asked.path}"
         left: list[Leaves] = []
-        started = False
+        started = given = False
 
         async def confined(call: _Call, message: Message) -> None:
-            nonlocal started
+            nonlocal started, given
             if message["type"] == "http.response.start" and not (started or left):
                 headers = Headers(raw=[(name.lower(), value) for name, value in message["headers"]])
+                if asked.given is not None and headers.get("content-type", "").startswith("application/json"):
+                    started = given = True
+                    return
                 said = assertion.read_outcome(headers.get(assertion.OUTCOME_HEADER, ""), asked.hosted.key, call.call_id)
                 if said is not None:
                     call.outcome = said.outcome, said.reason
@@ -304,6 +428,8 @@ class Gateway:
                 started = True
                 own = policies(origin=origin, prefix=prefix, kit_url=KIT_URL)
                 await send({"type": "http.response.start", "status": message["status"], "headers": [*kept, *own]})
+            elif given and asked.given is not None:
+                asked.given.extend(message.get("body", b""))
             elif message["type"] == "http.response.body" and not left:  # a server knows messages that do more than answer
                 if not message.get("more_body", False):
                     await self._close(call)  # before the answer is whole, so that whoever asks next finds it so
@@ -395,6 +521,7 @@ class Gateway:
             revision=asked.revision,
             mark=asked.mark,
             has_key=asked.has_key,
+            making=asked.making,
         )
         opened = await self._calls.open(opening)
         if opened is None:
@@ -412,14 +539,18 @@ class Gateway:
             expires_at=int((now + lasts).timestamp()),
             acts=asked.acts,
             repeat_of=opened.repeat_of,
+            only=asked.only,
+            shows=asked.shows,
         )
-        return _Call(call_id, assertion.write(claims, asked.hosted.key, self._deployment_key))
+        return _Call(
+            call_id, assertion.write(claims, asked.hosted.key, self._deployment_key), making=asked.making
+        )
 
     async def _close(self, call: _Call) -> None:
         """Close the call, once."""
         if not call.closed:
             outcome, reason = call.outcome
-            await self._calls.close(call.call_id, outcome=outcome, reason=reason, now=self._clock())
+            await self._calls.close(call.call_id, outcome=outcome, reason=reason, making=call.making, now=self._clock())
             call.closed = True
 
     async def _ask(self, asked: _Asked, header: str, send: Send) -> None:
@@ -480,6 +611,22 @@ class _Call:
     header: str
     outcome: tuple[str | None, str | None] = (None, None)
     closed: bool = False
+    making: Making | None = None
+
+
+_NOTHING_TAKEN: Final = _Taken(assertion.digest(b""), "")
+_INBOX: Final = ("Your Inbox", f"/{DASHBOARD}/view/inbox")
+
+
+def _not_to_be_made(change: str, no: Refusal) -> Refused:
+    """The no to making a prepared change, which says what became of it."""
+    return Refused(
+        409,
+        "This change is not to be made from here",
+        no.detail,
+        rule="A prepared change is made once, as its page shows it, by somebody who holds what its act takes.",
+        onward=[("See it, and what became of it", f"/{DASHBOARD}/view/prepared?change={change[:40]}"), _INBOX],
+    )
 
 
 _BUTTON_NAMES: Final[Mapping[Level, str]] = {level: button.capitalize() for level, button in BUTTON_OF.items()}

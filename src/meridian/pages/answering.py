@@ -46,7 +46,8 @@ class Page(_Undrawn):
 class Answer(_Undrawn):
     """Typed data and what came of the call: JSON to an agent; to a browser the template, or a redirect to `location`.
 
-    `outcome` is None where the route's own kind decides it: `made` for an act, `unchanged` for a read.
+    `outcome` is None where the route's own kind decides it: `made` for an act, `unchanged` for a read. `prepared` is the id of
+    the change that was kept for a person to make, and a sentence on it, where that is what came of the call.
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class Answer(_Undrawn):
         outcome: Made | None = None,
         location: str | None = None,
         status_code: int = 200,
+        prepared: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(status_code)
+        self.prepared = prepared
         self.template = template
         self.data = data
         self.context = dict(context)
@@ -102,6 +105,10 @@ def came_of(answer: Answer, *, reads: bool) -> Made:
 def write_answer(answer: Answer, *, reads: bool) -> bytes:
     """The outcome object of an answer, as JSON text."""
     opening = f'{{"outcome":"{came_of(answer, reads=reads)}"'.encode()
+    if answer.prepared is not None:
+        change, detail = answer.prepared
+        said = json.dumps({"prepared_call_id": change, "detail": detail}, ensure_ascii=False)
+        opening = b'{"outcome":"prepared",' + said[1:-1].encode()
     if answer.data is None:
         return opening + b"}"
     if isinstance(answer.data, Mapping):

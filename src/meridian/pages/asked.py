@@ -12,6 +12,7 @@ from typing import Any, Final
 from starlette.datastructures import Headers
 
 from meridian.callers import Caller
+from meridian.pages.asking import Prepared, Redraw
 from meridian.pages.assertion import Claims
 from meridian.pages.bodies import Body
 from meridian.pages.declaring import Declaration
@@ -37,6 +38,10 @@ class Asked:
     reading: Reading[Any] | None = None
     led_here: Mapping[Any, str] | None = None
     """What came of the act that led the browser to this page."""
+    prepared: Prepared | None = None
+    """The prepared change that the page was opened from."""
+    starts_from: Redraw | None = None
+    """What the page's form starts from, of that."""
 
     @property
     def caller(self) -> Caller:

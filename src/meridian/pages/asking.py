@@ -17,21 +17,12 @@ from typing_extensions import TypeVar
 
 from meridian.callers import Caller
 from meridian.errors import Problem, Unread
-from meridian.pages.plugin import Plugin
+from meridian.pages.plugin import Plugin, Prepared
 from meridian.records import Reading
 
 __all__ = ["Prepared", "Redraw", "Repeat", "Request"]
 
 R = TypeVar("R", default=Any)
-
-
-class Prepared(NamedTuple):
-    """A prepared change that a page was opened from."""
-
-    prepared_call_id: str
-    arguments_json: str
-    prepared_by_display_name: str
-    reason: str
 
 
 class Repeat(NamedTuple):
@@ -89,6 +80,7 @@ class Request(Generic[R]):
     read_as: Reading[R] | None = field(default=None, repr=False)
     pairs: Sequence[tuple[str, str]] = field(default=(), repr=False)
     link: Callable[[str], str] = field(default=str, repr=False)
+    from_prepared: Prepared | None = field(default=None, repr=False)
     _looked: bool = field(default=False, init=False, repr=False)
 
     @property
@@ -137,4 +129,4 @@ class Request(Generic[R]):
 
     async def prepared(self) -> Prepared | None:
         """The prepared change that this page was opened from; None where it was opened from none."""
-        return None
+        return self.from_prepared

@@ -31,12 +31,14 @@ __all__ = [
     "AccountsWanted",
     "Claims",
     "NotAsserted",
+    "Only",
     "Outcome",
     "check_form_token",
     "digest",
     "digest_of_accounts",
     "form_token",
     "note",
+    "prepared_in",
     "read",
     "read_note",
     "read_outcome",
@@ -51,6 +53,10 @@ NOTE: Final = "meridian.outcome"
 NOTE_SECONDS: Final = 120
 LISTED_ACCOUNTS: Final = 200
 """A set of more accounts than this goes by its digest, and is fetched through the door."""
+
+
+Only = Literal["read", "check"]
+"""What is asked of an act's route instead of the act: what its inputs read as, or that and what its check says of it."""
 
 
 class NotAsserted(Exception):
@@ -84,6 +90,12 @@ class Claims:
     acts: bool
     repeat_of: tuple[str, str] | None = None
     """The call of an identical act a moment ago, and what came of it."""
+    only: Only | None = None
+    """Not to be acted on: its record is to be read and given back, or checked first."""
+    shows: tuple[str, int] | None = None
+    """The prepared change that the page was opened from, and the revision it shows."""
+    second_pair: tuple[str, ...] = ()
+    """The acts that need a second pair of eyes from this caller."""
 
 
 def digest(body: bytes) -> str:
@@ -111,7 +123,10 @@ def write(claims: Claims, instance_key: bytes, deployment_key: bytes, *, listed_
         "acts": claims.acts,
         "tool": caller.tool_name,
         "prepared": caller.prepared_call_id,
+        "shows": claims.shows,
         "repeat": claims.repeat_of,
+        "only": claims.only,
+        "second": claims.second_pair,
     }
     text = f"{len(asks)}.{asks}{_printed(what)}"
     return f"{_mac(instance_key, 'caller', text)}.{_mac(deployment_key, 'caller-door', text)}.{text}"
@@ -184,9 +199,10 @@ def _claims(value: str, sets: Mapping[str, frozenset[str]] | None) -> Claims:
     who, what = both[: int(size)], json.loads(both[int(size) :])
     caller = _known(who) if sets is None else _caller(who, sets)
     return Claims(
-        caller.in_call(value, what["tool"], what["prepared"]), what["instance"], what["method"], what["path"],
-        what["query"], what["body"], what["call"], what["expires"], what["acts"],
-        None if what["repeat"] is None else tuple(what["repeat"]),
+        caller.in_call(value, what["tool"], what["prepared"]),
+        what["instance"], what["method"], what["path"], what["query"], what["body"], what["call"], what["expires"],
+        what["acts"], None if what["repeat"] is None else tuple(what["repeat"]), what["only"],
+        None if what["shows"] is None else tuple(what["shows"]), tuple(what["second"]),
     )  # fmt: skip
 
 
@@ -224,10 +240,21 @@ def _known(who: str) -> Caller:
     return _caller(who, {})
 
 
-def form_token(instance_key: bytes, subject: str, instance: str, level: Level, *, nonce: str | None = None) -> str:
-    """A token for the forms of one person on one instance at one level. It survives a restart; each is spelled otherwise,
-    so that compressed pages do not give it away."""
+def form_token(
+    instance_key: bytes,
+    subject: str,
+    instance: str,
+    level: Level,
+    *,
+    prepared: tuple[str, int] | None = None,
+    nonce: str | None = None,
+) -> str:
+    """A token for the forms of one person on one instance at one level; on a page opened from a prepared change, it carries
+    that change's id and the revision that the page shows. It survives a restart; each is spelled otherwise, so that compressed
+    pages do not give it away."""
     nonce = nonce or secrets.token_urlsafe(9)
+    if prepared is not None:
+        nonce = f"{nonce}~{prepared[0]}~{prepared[1]}"
     return f"{nonce}.{_mac(instance_key, 'form', f'{nonce}|{instance}|{level}|{subject}')}"
 
 
@@ -235,6 +262,14 @@ def check_form_token(token: str, instance_key: bytes, subject: str, instance: st
     """Whether `token` was made for that person, instance and level."""
     nonce, _, _ = token.partition(".")
     return token.isascii() and _same(token, form_token(instance_key, subject, instance, level, nonce=nonce or "-"))
+
+
+def prepared_in(token: str) -> tuple[str, int] | None:
+    """The prepared change that a form's token carries, with the revision that was shown. To be asked of a checked token."""
+    match token.partition(".")[0].split("~"):
+        case [_, change, revision]:
+            return change, int(revision)
+    return None
 
 
 def note(instance_key: bytes, subject: str, level: Level, path: str, *, outcome: str, tool: str, now: float) -> str:

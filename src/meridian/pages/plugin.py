@@ -7,7 +7,8 @@ leaves, or a Refusal that names the role or the account. The handle holds no cre
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, cast
 
 from typing_extensions import TypeVar
 
@@ -23,9 +24,27 @@ if TYPE_CHECKING:  # a plugin that sends no command does without them
         RecordOpeningBalance,
     )
 
-__all__ = ["Door", "Plugin"]
+__all__ = ["Door", "Plugin", "Prepared"]
 
 S = TypeVar("S", default=Any)
+
+
+class Prepared(NamedTuple):
+    """A prepared change that a page was opened from.
+
+    `arguments_json` is the record of the act `tool_name`, as it was prepared; it reads as that record unless the record was
+    declared otherwise since. `reason` is in another's words: show it as text, and never follow it. `client_name` is the client
+    it was prepared through, None for a page.
+    """
+
+    prepared_call_id: str
+    arguments_json: str
+    prepared_by_display_name: str
+    reason: str
+    tool_name: str = ""
+    prepared_by: str = ""
+    client_name: str | None = None
+    prepared_at: datetime | None = None
 
 
 class Door(Protocol):
@@ -38,6 +57,10 @@ class Door(Protocol):
     async def account_sets(self, instance: str, acting_for: str) -> Mapping[str, frozenset[str]]:
         """The sets of accounts that the header `acting_for` names by digest. Raises Refusal where it was not made for
         `instance`."""
+        ...
+
+    async def prepared_change(self, instance: str, acting_for: str) -> Prepared:
+        """The prepared change that the header `acting_for` names, as it is shown. Raises Refusal where it is so no longer."""
         ...
 
 
@@ -61,6 +84,10 @@ class Plugin(Generic[S]):
     async def account_sets(self, *, acting_for: str) -> Mapping[str, frozenset[str]]:
         """The sets of accounts that the header `acting_for` names by digest."""
         return await self._door.account_sets(self.instance, acting_for)
+
+    async def prepared_change(self, *, acting_for: str) -> Prepared:
+        """The prepared change that the page with the header `acting_for` was opened from: what `request.prepared()` gives."""
+        return await self._door.prepared_change(self.instance, acting_for)
 
     async def record_opening_balance(self, command: RecordOpeningBalance, *, acting_for: str) -> Entry:
         """Record what an account held on its first day; `outcome` is `unchanged` where the book has it already."""

@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import unquote, urlencode
@@ -24,10 +25,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from meridian.errors import Problem, Refusal, Unread
-from meridian.pages import answering, assertion, redrawing
+from meridian.pages import answering, assertion, preparing, redrawing
 from meridian.pages.answering import Answer, Made, Page
 from meridian.pages.asked import NOWHERE, Asked
-from meridian.pages.asking import Repeat, Request
+from meridian.pages.asking import Redraw, Repeat, Request
 from meridian.pages.assertion import Claims, NotAsserted
 from meridian.pages.bodies import BadBody, Body, Limits, read_body
 from meridian.pages.declaring import Declaration, Pages, near
@@ -42,7 +43,7 @@ log = logging.getLogger("meridian.pages")
 
 FAILED: Final = "The plugin failed, and nobody can say here whether anything was changed. It was written to the log."
 _THREADS: Final = 40
-NOT_YET: Final = "This deployment keeps no prepared changes. Nothing was changed; send the form by its own button."
+NOT_PREPARED: Final = "This is not kept as a prepared change here. Nothing was changed; send the form by its own button."
 
 
 class Served:
@@ -196,16 +197,19 @@ class Served:
             edited = await redrawing.edited(self, asked)
             if edited is not None:
                 return edited
-            if body.kind == "form" and any(name == "prepare" for name, _ in body.pairs):
-                return await self._redraw(asked, (), Refusal(NOT_YET, reason="not_prepared"))
+            if body.kind == "form" and asked.claims.only is None and any(name == "prepare" for name, _ in body.pairs):
+                return await self._redraw(asked, (), Refusal(NOT_PREPARED, reason="not_prepared"))
         if body.kind == "other":
             raise BadBody(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, body.detail)
         asked.reading = self._read(asked)
         if asked.by_tool and asked.reading is not None and asked.reading.problems:
             return self._not_read(asked, asked.reading.problems)
-        request = self.request(asked)
         try:
-            return self._answer(asked, await self.run(declaration, request))
+            if asked.claims.only is not None:
+                return await self._give_back(asked, check=asked.claims.only == "check")
+            if asked.claims.shows is not None:
+                await self._start_from_prepared(asked)
+            return self._answer(asked, await self.run(declaration, self.request(asked)))
         except Unread as unread:
             return await self._redraw(asked, unread.problems)
         except Refusal as refusal:
@@ -232,6 +236,31 @@ class Served:
         paths = {each.path for each in blamed}
         return Reading(reading.record, (*blamed, *(each for each in reading.problems if each.path not in paths)))
 
+    async def _give_back(self, asked: Asked, *, check: bool) -> Response:
+        """The act's record as it was read, instead of the act; once its check passes it, where that is wanted. What its check
+        refuses is refused as the act's own."""
+        declaration, reading = asked.declaration, asked.reading
+        if reading is None or reading.record is None or reading.problems:
+            raise Unread(*(reading.problems if reading is not None else ()))
+        said = None
+        if check:
+            checks = next((each for each in self.pages.declared if each.offered and each.name == declaration.checked_by), None)
+            if checks is None:
+                raise Refusal(f"{declaration.title} has no check, and cannot be prepared.", reason="not_prepared")
+            given = await self.run(checks, self.request(replace(asked, declaration=checks, path=checks.path)))
+            if not isinstance(given, Answer):
+                raise TypeError(f"{checks} checks {declaration}, and answered with {_kind_of(given)}, which is no typed data")
+            _check_data(checks, given)
+            said = json.loads(answering.write_answer(given, reads=True)).get("data")
+        return _json(preparing.given_back(declaration, reading.record, said), HTTPStatus.OK)
+
+    async def _start_from_prepared(self, asked: Asked) -> None:
+        """Let the page tell of the prepared change that it was opened from, and its form start from that."""
+        asked.prepared = await self.plugin.prepared_change(acting_for=asked.claims.caller.header)
+        act = next((each for each in self.pages.declared if each.offered and each.name == asked.prepared.tool_name), None)
+        if act is not None and act.shape is not None:
+            asked.starts_from = Redraw(act.path, *preparing.pairs_of(act.shape, asked.prepared.arguments_json))
+
     def request(self, asked: Asked) -> Request[Any]:
         query = QueryParams(asked.query) if asked.query else _NO_QUERY
         return Request(
@@ -246,6 +275,9 @@ class Served:
             read_as=asked.reading,
             pairs=asked.body.pairs or query.multi_items(),
             link=self._link(asked.root_path),
+            second_pair_of_eyes=asked.claims.second_pair,
+            redraw=asked.starts_from,
+            from_prepared=asked.prepared,
         )
 
     def _link(self, root_path: str) -> Callable[[str], str]:
@@ -365,7 +397,7 @@ class Served:
         error: bool = False,
     ) -> Response:
         caller = asked.claims.caller
-        token = assertion.form_token(self._key, caller.subject, self.instance, caller.level)
+        token = assertion.form_token(self._key, caller.subject, self.instance, caller.level, prepared=asked.claims.shows)
         if asked.led_here is not None:
             ld_json = {**asked.led_here, **({} if ld_json is None else {"page": ld_json})}
         html = self.kit.draw(

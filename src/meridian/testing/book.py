@@ -28,7 +28,7 @@ from meridian.commands import (
 )
 from meridian.deployment.door import OperationsDoor
 from meridian.errors import Problem, Refusal
-from meridian.pages import assertion
+from meridian.pages import Prepared, assertion
 
 __all__ = ["DEPLOYMENT_KEY", "InMemoryBook", "book"]
 
@@ -67,7 +67,8 @@ class InMemoryBook:
         self.deployment_key = deployment_key
         self._kept = _Kept(accounts)
         self._calls = _Calls()
-        self._door = OperationsDoor(self._kept, self._calls, deployment_key, clock)
+        self._changes = _Changes()
+        self._door = OperationsDoor(self._kept, self._calls, self._changes, deployment_key, clock)
         self._clock = clock
 
     @property
@@ -96,6 +97,14 @@ class InMemoryBook:
     async def account_sets(self, instance: str | None = None, acting_for: str = "") -> Mapping[str, frozenset[str]]:
         """The sets of accounts that the header names by digest; as a handle is asked, without the instance, too."""
         return await self._door.account_sets(self._instance_of(acting_for) if instance is None else instance, acting_for)
+
+    def keep_prepared(self, change: Prepared) -> None:
+        """Keep a prepared change, for pages that are opened from it."""
+        self._changes.kept[change.prepared_call_id] = change
+
+    async def prepared_change(self, instance: str | None = None, acting_for: str = "") -> Prepared:
+        """The prepared change that the page was opened from; as a handle is asked, without the instance, too."""
+        return await self._door.prepared_change(self._instance_of(acting_for) if instance is None else instance, acting_for)
 
     async def record_opening_balance(self, command: RecordOpeningBalance, *, acting_for: str) -> Entry:
         """Record the balance for the caller of `acting_for`; the same one again answers `unchanged`. Raises Refusal."""
@@ -135,6 +144,16 @@ class _Calls:
 
     async def account_sets(self, digests: frozenset[str]) -> Mapping[str, frozenset[str]]:
         return {digest: self.sets[digest] for digest in digests if digest in self.sets}
+
+
+class _Changes:
+    def __init__(self) -> None:
+        self.kept: dict[str, Prepared] = {}
+
+    async def shown(self, change: str, revision: int, *, now: datetime) -> Prepared:
+        if change not in self.kept:
+            raise Refusal("The prepared change is another by now; open it anew.", reason="changed_since")
+        return self.kept[change]
 
 
 class _Kept:

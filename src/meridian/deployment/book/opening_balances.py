@@ -29,6 +29,7 @@ from meridian.commands import (
     entry_number,
     same_balance,
 )
+from meridian.deployment import prepared
 from meridian.deployment.access import every_account
 from meridian.deployment.calls import is_open_in
 from meridian.deployment.store import Store
@@ -93,6 +94,8 @@ class StoredBook:
 def _record(connection: Connection, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
     if not is_open_in(connection, provenance.call_id, now=provenance.at):
         raise Refusal("The call this is sent for is closed; a command is sent while its call is open.", reason="call_closed")
+    if provenance.prepared_call_id is not None:
+        prepared.command(connection, provenance.prepared_call_id, call=provenance.call_id, now=provenance.at)
     if connection.scalar(select(accounts.c.id).where(accounts.c.id == command.account)) is None:
         raise _no_account(command.account)
     standing = connection.execute(

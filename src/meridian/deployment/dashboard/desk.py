@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
 from meridian.deployment.lending import accounts_of, row_in, row_named, text_of
+from meridian.deployment.preparing import Preparing
 from meridian.deployment.reaching import Hosted
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
@@ -53,6 +54,7 @@ class Desk:
     hosted: Mapping[str, Hosted]
     clock: Callable[[], datetime]
     settings: Settings
+    preparing: Preparing
 
 
 def desk_of(request: Request[Any]) -> Desk:

@@ -384,6 +384,73 @@ repeats: Final = Table(
 )
 """Acts that came with a key: digests of the key and of the record, and the outcome object, absent while nobody knows it."""
 
+_WAITS: Final = text("state IN ('prepared', 'making')")
+
+prepared_changes: Final = Table(
+    "prepared_changes",
+    METADATA,
+    _text("id", 40, primary_key=True),
+    _text("instance", 64),
+    _text("tool", 200),
+    Column("arguments", Text, nullable=False),
+    _text("alike", 64),
+    Column("accounts", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    _text("state", 12),
+    _text("subject", 80, index=True),
+    _text("display_name", 200),
+    _text("subject_kind", 20),
+    _text("owner_subject", 80, nullable=True),
+    _text("delegation", 40, nullable=True),
+    _text("client_name", 200, nullable=True),
+    _moment("prepared_at"),
+    _moment("lapses_at"),
+    _text("call", 40, nullable=True),
+    _moment("making_until", nullable=True),
+    Column("made_arguments", Text, nullable=True),
+    _text("made_alike", 64, nullable=True),
+    _moment("commanded_at", nullable=True),
+    _text("settled_by", 80, nullable=True),
+    _text("settled_by_name", 200, nullable=True),
+    _moment("settled_at", nullable=True),
+    Index(None, "state", "lapses_at"),
+    Index(
+        "ix_prepared_changes_waiting", "instance", "tool", "alike", unique=True, sqlite_where=_WAITS, postgresql_where=_WAITS
+    ),
+)
+"""Acts that were checked and are kept until a person makes them. `alike` is what two have in common that a form would say
+alike: of those that wait there is one. `call` is the one it is made by, `made_arguments` what it is made with, and
+`commanded_at` when the book took its command, in the transaction that wrote it there."""
+
+prepared_steps: Final = Table(
+    "prepared_steps",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    _text("change", 40, ForeignKey("prepared_changes.id", ondelete="CASCADE"), index=True),
+    Column("revision", Integer, nullable=False),
+    _text("what", 12),
+    _moment("at"),
+    _text("subject", 80, nullable=True),
+    _text("display_name", 200, nullable=True),
+    _text("delegation", 40, nullable=True),
+    _text("client_name", 200, nullable=True),
+    _text("call", 40, nullable=True),
+    Column("reason", Text, nullable=False),
+    Column("arguments", Text, nullable=True),
+    sqlite_autoincrement=True,
+)
+"""What became of each prepared change: by whom, through what, when. Nobody, where the deployment itself did it."""
+
+inbox_places: Final = Table(
+    "inbox_places",
+    METADATA,
+    _text("subject", 80, ForeignKey("people.subject"), primary_key=True),
+    _text("delegation", 40, primary_key=True),
+    Column("number", Integer, nullable=False),
+)
+"""How far somebody has read what became of prepared changes: on the pages, where `delegation` is empty, and by each client."""
+
 account_sets: Final = Table(
     "account_sets",
     METADATA,

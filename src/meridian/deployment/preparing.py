@@ -1,0 +1,328 @@
+"""Preparing: an act is checked and kept instead of made, and those who may make it see it.
+
+A caller and an act's arguments enter, or a prepared change; what leaves is kept in `prepared`. Here it is decided who may
+prepare, see, amend, make and put aside a change: somebody who holds, at this moment, what its act takes, on every account that
+it names; and whoever prepared it. The act's plugin reads and checks its arguments, with the claims of whoever prepares, and
+does not act.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, Final, Protocol
+
+from meridian.callers import NO_ACCOUNTS, Caller, Holdings, cut
+from meridian.deployment import delegations, prepared
+from meridian.deployment.prepared import Arguments, By, Change, Step
+from meridian.deployment.reaching import DASHBOARD, Hosted, held_on, opening
+from meridian.deployment.store import Store
+from meridian.errors import Problem, Refusal
+from meridian.pages import Prepared, assertion
+from meridian.pages.guarding import not_reached
+from meridian.pages.tools import Tool
+from meridian.plugins import surface_name
+
+__all__ = ["Preparing", "Seen", "StoredChanges", "arguments_in"]
+
+_PAGE: Final = 50
+
+
+class Asks(Protocol):
+    """How a plugin is asked to read an act's arguments, and to check them, without acting."""
+
+    async def __call__(
+        self, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any], caller: Caller, *, only: assertion.Only
+    ) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A change as somebody sees it: its act, None where no plugin has it now, and whether they may make it."""
+
+    change: Change
+    hosted: Hosted | None
+    tool: Tool | None
+    may_make: bool
+
+
+class StoredChanges:
+    """The prepared changes of a store, as the operations door asks for them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def shown(self, change: str, revision: int, *, now: datetime) -> Prepared:
+        """The change, as that revision of it is shown on the page it is made on. Raises Refusal where it is so no longer."""
+        found = await self._store.run(_shown, change, revision, now)
+        return Prepared(
+            prepared_call_id=found.id,
+            arguments_json=found.arguments.json,
+            prepared_by_display_name=found.by.display_name or "",
+            reason=found.reason,
+            tool_name=found.tool,
+            prepared_by=found.by.subject or "",
+            client_name=found.by.client_name,
+            prepared_at=found.prepared_at,
+        )
+
+
+def _shown(store: Store, change: str, revision: int, now: datetime) -> Change:
+    prepared.tidy(store, now)
+    with store.read() as connection:
+        found = prepared.find(connection, change)
+    if found is None or found.revision != revision:
+        raise Refusal("The prepared change is another by now; open it anew.", reason="changed_since")
+    return found
+
+
+class Preparing:
+    """The prepared changes of the plugins `hosted`. `clock` tells the time; `ask` how a plugin is asked, once there is a
+    gateway."""
+
+    def __init__(self, store: Store, hosted: Mapping[str, Hosted], clock: Callable[[], datetime]) -> None:
+        self.ask: Asks
+        self._store = store
+        self._hosted = hosted
+        self._clock = clock
+
+    async def prepare(self, caller: Caller, name: str, arguments: Mapping[str, Any], reason: str) -> tuple[Change, bool]:
+        """The act that the surface calls `name`, checked and kept for somebody to make; False where an equal one waits already.
+        Raises Refusal as its check does, by the paths of the arguments."""
+        hosted, tool = self._act(name)
+        given = await self._checked(caller, hosted, tool, arguments)
+        return await self._store.keep_lasting(
+            prepared.keep, hosted.name, tool.name, given, by=By.of(caller), reason=reason, now=self._clock()
+        )
+
+    async def keep(
+        self, caller: Caller, hosted: Hosted, tool: str, said: Mapping[str, Any], reason: str, shows: tuple[str, int] | None
+    ) -> tuple[Change, bool]:
+        """An act that its plugin has checked on a page, kept; or, where the page was opened from a prepared change, that change
+        with what the page says now."""
+        given, by, now = arguments_in(said), By.of(caller), self._clock()
+        if shows is not None:
+            change, revision = shows
+            self._refuse_unless(await self.seen(caller, change))
+            kept = await self._store.keep_lasting(prepared.amend, change, revision, given, by=by, reason=reason, now=now)
+            return kept, True
+        return await self._store.keep_lasting(prepared.keep, hosted.name, tool, given, by=by, reason=reason, now=now)
+
+    async def amend(self, caller: Caller, change: str, revision: int, arguments: Mapping[str, Any], reason: str) -> Change:
+        """A change of the caller's, checked with other arguments and kept as its next revision."""
+        seen = await self.own(caller, change)
+        if seen.hosted is None or seen.tool is None:
+            raise _gone(seen.change)
+        given = await self._checked(caller, seen.hosted, seen.tool, arguments)
+        return await self._store.keep_lasting(
+            prepared.amend, change, revision, given, by=By.of(caller), reason=reason, now=self._clock()
+        )
+
+    async def recheck(self, caller: Caller, change: str) -> tuple[Change, Any]:
+        """The change, and what its check says of it now. Raises Refusal as its check does."""
+        seen = await self.seen(caller, change)
+        if seen.hosted is None or seen.tool is None:
+            raise _gone(seen.change)
+        said = await self._ask(caller, seen.hosted, seen.tool, json.loads(seen.change.arguments.json))
+        return seen.change, said.get("data")
+
+    async def withdraw(self, caller: Caller, change: str, reason: str = "") -> Change:
+        """A change of the caller's, withdrawn."""
+        await self.own(caller, change)
+        return await self._store.keep_lasting(prepared.withdraw, change, by=By.of(caller), reason=reason, now=self._clock())
+
+    async def discard(self, caller: Caller, change: str, reason: str = "") -> Change:
+        """A change that the caller might make, discarded."""
+        self._refuse_unless(await self.seen(caller, change))
+        return await self._store.keep_lasting(prepared.discard, change, by=By.of(caller), reason=reason, now=self._clock())
+
+    async def settle_unsure(self, caller: Caller, change: str, *, was_made: bool) -> Change:
+        """A change of which nobody knew, as the caller found out."""
+        self._refuse_unless(await self.seen(caller, change))
+        return await self._store.keep_lasting(
+            prepared.settle_unsure, change, was_made=was_made, by=By.of(caller), now=self._clock()
+        )
+
+    async def seen(self, caller: Caller, change: str) -> Seen:
+        """The change, as the caller sees it. Raises Refusal, in the same words, for one they do not see as for none."""
+        return await self._store.run(lambda _: self._seen(caller, change))
+
+    async def own(self, caller: Caller, change: str) -> Seen:
+        """The same for one that the caller prepared, or a client of theirs. Raises Refusal for another's."""
+        seen = await self.seen(caller, change)
+        if seen.change.by.subject != caller.subject:
+            raise Refusal(f"{change} is not yours to change: {seen.change.by.display_name} prepared it.", reason="not_yours")
+        return seen
+
+    async def listed(self, caller: Caller, *, waiting: bool, before: tuple[datetime, str] | None = None) -> tuple[Seen, ...]:
+        """The changes that the caller sees, the latest first: those that wait, or those that are over."""
+        return await self._store.run(lambda _: self._listed(caller, waiting, before))
+
+    def steps(self, change: str) -> tuple[Step, ...]:
+        """What became of the change, in order."""
+        with self._store.read() as connection:
+            return prepared.steps_of(connection, (change,))
+
+    async def opened(self, caller: Caller, hosted: Hosted, change: str) -> Change:
+        """The change whose page on the instance the caller opens, to make it. Raises Refusal where it is not to be made there,
+        or by them."""
+        return await self._store.run(lambda _: self._opened(caller, hosted, change))
+
+    def _opened(self, caller: Caller, hosted: Hosted, change: str) -> Change:
+        seen = self._seen(caller, change)
+        if seen.change.instance != hosted.name:
+            raise Refusal("That prepared change is made on another page.", reason="unknown")
+        self._refuse_unless(seen)
+        now = self._clock()
+        with self._store.write() as connection:
+            instead = prepared.refuse_instead(connection, change, seen.change.revision, now)
+        if instead is not None:
+            raise instead
+        return seen.change
+
+    def _act(self, name: str) -> tuple[Hosted, Tool]:
+        instance, _, own = name.partition("__")
+        hosted = self._hosted.get(instance)
+        tool = None if hosted is None else next((each for each in hosted.pages.tools if each.name == own), None)
+        if hosted is None or tool is None:
+            known = [
+                surface_name(each.name, tool.name)
+                for each in self._hosted.values()
+                for tool in each.pages.tools
+                if tool.checked_by is not None
+            ]
+            close = get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise Refusal(
+                "Nothing was prepared.", [Problem("tool", f"there is no tool {name[:80]!r}{hint}")], reason="unknown_tool"
+            )
+        if tool.reads:
+            raise Refusal(
+                "Nothing was prepared.",
+                [Problem("tool", f"{name} changes nothing; call it")],
+                reason="not_prepared",
+            )
+        if tool.checked_by is None:
+            raise Refusal(
+                "Nothing was prepared.",
+                [Problem("tool", f"{name} has no check, and only what is checked can be prepared")],
+                reason="not_prepared",
+            )
+        return hosted, tool
+
+    async def _checked(self, caller: Caller, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any]) -> Arguments:
+        return arguments_in(await self._ask(caller, hosted, tool, arguments))
+
+    async def _ask(self, caller: Caller, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What the act's plugin gives back of its arguments, once its check passes them. Raises Refusal where it does not, or
+        where the caller may not ask it."""
+        holdings = await self._store.run(lambda _: self.holdings(caller, hosted))
+        level = opening(tool, holdings)
+        if level is None:
+            no = not_reached(surface_name(hosted.name, tool.name), tool, holdings)
+            raise Refusal(f"Nothing was prepared: {no}", reason="not_served")
+        asks = Caller(
+            subject=caller.subject,
+            display_name=caller.display_name,
+            level=level,
+            holdings=cut(holdings, level),
+            deployment_admin=caller.deployment_admin,
+            delegation_id=caller.delegation_id,
+            client_name=caller.client_name,
+            tool_name=tool.name,
+            subject_kind=caller.subject_kind,
+            owner_subject=caller.owner_subject,
+        )
+        said = await self.ask(hosted, tool, arguments, asks, only="check")
+        if said.get("outcome") == "refused":
+            fields = [Problem(f"arguments.{each['path']}".rstrip("."), each["message"]) for each in said.get("fields", ())]
+            raise Refusal(f"Nothing was prepared. {said.get('detail', '')}".strip(), fields, reason=str(said.get("reason")))
+        return said
+
+    def holdings(self, caller: Caller, hosted: Hosted) -> Holdings:
+        """What the caller reaches on an instance now: all that the person holds there or, for a client, what was lent of it."""
+        if caller.delegation_id is None:
+            return held_on(self._store, caller.subject, hosted)[0]
+        lent = delegations.find(self._store, caller.delegation_id)
+        return {} if lent is None else delegations.narrowed(self._store, lent, hosted.name, hosted.roles)
+
+    def _seen(self, caller: Caller, change: str) -> Seen:
+        prepared.tidy(self._store, self._clock())
+        with self._store.read() as connection:
+            found = prepared.find(connection, change)
+        seen = None if found is None else self._look(caller, found, {})
+        if seen is None:
+            raise Refusal(f"There is no prepared change {change[:40]!r} that you see.", reason="unknown")
+        return seen
+
+    def _look(self, caller: Caller, change: Change, known: dict[str, Holdings]) -> Seen | None:
+        """The change as the caller sees it; None where they do not. `known` is what they reach, by instance, as looked up."""
+        hosted = self._hosted.get(change.instance)
+        if hosted is None:
+            mine = change.by.subject == caller.subject and caller.delegation_id is None
+            return Seen(change, None, None, may_make=False) if mine else None
+        if change.instance not in known:
+            known[change.instance] = self.holdings(caller, hosted)
+        tool = next((each for each in hosted.pages.tools if each.name == change.tool and not each.reads), None)
+        may_make = tool is not None and _reaches(known[change.instance], tool, change)
+        if not may_make and not (change.by.subject == caller.subject and known[change.instance]):
+            return None
+        return Seen(change, hosted, tool, may_make)
+
+    def _listed(self, caller: Caller, waiting: bool, before: tuple[datetime, str] | None) -> tuple[Seen, ...]:
+        prepared.tidy(self._store, self._clock())
+        known: dict[str, Holdings] = {}
+        found: list[Seen] = []
+        with self._store.read() as connection:
+            while len(found) < _PAGE:
+                names = [name for name in self._hosted if name != DASHBOARD]
+                some = prepared.kept(
+                    connection, instances=names, subject=caller.subject, waiting=waiting, before=before, limit=200
+                )
+                found += [seen for each in some if (seen := self._look(caller, each, known)) is not None]
+                if len(some) < 200:
+                    break
+                before = some[-1].prepared_at, some[-1].id
+        return tuple(found[:_PAGE])
+
+    def _refuse_unless(self, seen: Seen) -> None:
+        """Raise Refusal where whoever sees the change may not make it."""
+        if seen.tool is None:
+            raise _gone(seen.change)
+        if not seen.may_make:
+            accounts = ", ".join(seen.change.arguments.accounts)
+            raise Refusal(
+                f"{seen.change.id} is for somebody who holds {' or '.join(seen.tool.levels)} there"
+                + (f" on {accounts}." if accounts else " on every account."),
+                reason="not_served",
+            )
+
+
+def arguments_in(said: Mapping[str, Any]) -> Arguments:
+    """What a plugin gave back of an act's arguments. Raises Refusal where that is none."""
+    record, alike, accounts = said.get("record"), said.get("alike"), said.get("accounts")
+    if not isinstance(record, dict) or not isinstance(alike, str) or len(alike) != 64 or not isinstance(accounts, list):
+        raise Refusal("The plugin gave back no record, so that nothing can be prepared.", reason="untyped")
+    return Arguments(json.dumps(record, ensure_ascii=False), alike, tuple(str(each)[:64] for each in accounts))
+
+
+def _reaches(holdings: Holdings, tool: Tool, change: Change) -> bool:
+    """Whether these holdings make an act on every account that the change names; one that names none is for whoever reaches
+    every account, and one of configuration, which is no account's, for whoever configures."""
+    level = opening(tool, holdings)
+    if level is None or level == "admin":
+        return level == "admin"
+    carried = cut(holdings, level)
+    reached = NO_ACCOUNTS
+    for role in tool.roles:
+        if role in carried:
+            reached |= carried[role].write if level == "write" else carried[role].read
+    accounts = change.arguments.accounts
+    return all(account in reached for account in accounts) if accounts else reached.all
+
+
+def _gone(change: Change) -> Refusal:
+    return Refusal(f"{change.id} is of {surface_name(change.instance, change.tool)}, which is not there now.", reason="gone")

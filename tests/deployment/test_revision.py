@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, insert, select, text, update
 
 from meridian.callers import Caller
-from meridian.deployment import access, calls, delegations, identity
+from meridian.deployment import access, allowing, calls, delegations, identity
 from meridian.deployment.access import AccessRow
 from meridian.deployment.store import Store, tables
 from meridian.deployment.store.revision import read_revision
@@ -26,6 +26,8 @@ NOT_COUNTED = {
     "user_group_members": {"given_by"},
     "delegations": {"last_used_at", "last_refused_at"},
     "tokens": {"family", "spent_at"},
+    "act_limits": {"chosen_by", "chosen_at"},
+    "second_pairs": {"chosen_by", "chosen_at"},
 }
 
 NOT_COUNTED_WHERE_IT_COMES = {"tokens"}
@@ -51,6 +53,8 @@ def filled(store, grant, operations, now):
     grant("P-1", ("A",), ("operations", "operations", "write"))
     rows, acts = [AccessRow("operations", "operations", "write")], frozenset({("operations", "confirm")})
     delegations.make_by_hand(store, "P-1", "Agent", rows, 7, now=now, acts=acts)
+    allowing.name_limit(store, "plugin", "operations", "confirm", "prepare", by="P-1", now=now)
+    allowing.name_second_pair(store, "operations", "confirm", ["P-1"], by="P-1", now=now)
     return store
 
 

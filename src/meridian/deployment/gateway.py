@@ -30,12 +30,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from meridian.callers import Caller, Holdings, Level, cut
+from meridian.deployment.allowing import second_pair_in
 from meridian.deployment.calls import Opening, StoredCalls, TooMany
 from meridian.deployment.confining import Leaves, is_of_this_site, keep_confined, let_in, policies
 from meridian.deployment.fingerprints import new_id
 from meridian.deployment.identity import Person
 from meridian.deployment.prepared import Making
-from meridian.deployment.preparing import Preparing, arguments_in
+from meridian.deployment.preparing import Preparing, Seen, arguments_in
 from meridian.deployment.reaching import BUTTON_OF, BUTTONS, DASHBOARD, Hosted, first_page, held_on, words_of
 from meridian.deployment.settings import Settings
 from meridian.deployment.store import Store
@@ -111,6 +112,8 @@ class _Asked:
     only: assertion.Only | None = None
     shows: tuple[str, int] | None = None
     """The prepared change that the page was opened from, and the revision it shows."""
+    second_pair: tuple[str, ...] = ()
+    """The acts that need a second pair of eyes from this caller."""
     making: Making | None = None
     given: bytearray | None = None
     """What the plugin gave back as JSON, where a browser's form is to be read and not acted on."""
@@ -256,9 +259,9 @@ class Gateway:
         if not path and not changes and (first := first_page(hosted.pages, level, caller.holdings)) not in (None, "/"):
             return RedirectResponse(f"{prefix}{first}", 303)
         query = request.scope["query_string"].decode("latin-1")
-        shows = None
+        shown: Seen | None = None
         if not changes:
-            query, shows = await self._shown(caller, hosted, query)
+            query, shown = await self._shown(caller, hosted, query)
         with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as body:
             declaration = _declaration(hosted.pages, f"/{path}", request.method)
             taken = await self._take(request, hosted, caller, body, declaration) if changes else _NOTHING_TAKEN
@@ -276,25 +279,30 @@ class Gateway:
                 headers=headers,
                 body=body,
                 around={key: request.scope[key] for key in ("scheme", "server", "http_version")} | {"root_path": prefix},
-                shows=shows or assertion.prepared_in(taken.token),
+                shows=assertion.prepared_in(taken.token) if shown is None else (shown.change.id, shown.change.revision),
+                second_pair=_less(shown, await self._store.look(second_pair_in, name, caller.subject)),
             )
-            if declaration is not None and asked.acts and taken.prepares and declaration.checked_by is not None:
+            if declaration is None or not asked.acts:
+                return await self._show(request, asked, send, origin)
+            if taken.prepares and declaration.checked_by is not None:
                 return await self._prepare(request, asked, declaration, taken.reason, send, origin)
-            if declaration is not None and asked.acts and asked.shows is not None:
+            if asked.shows is not None:
                 return await self._make(request, asked, declaration, send, origin)
+            if declaration.name in asked.second_pair:
+                raise _needs_a_second_pair(declaration)
             return await self._show(request, asked, send, origin)
 
-    async def _shown(self, caller: Caller, hosted: Hosted, query: str) -> tuple[str, tuple[str, int] | None]:
+    async def _shown(self, caller: Caller, hosted: Hosted, query: str) -> tuple[str, Seen | None]:
         """The query without the name of a prepared change that the page is to be opened from, and that change as it is now."""
         said = parse_qsl(query, keep_blank_values=True)
         named = next((value for name, value in said if name == PREPARED), None)
         if named is None:
             return query, None
         try:
-            change = await self._preparing.opened(caller, hosted, named)
+            shown = await self._preparing.opened(caller, hosted, named)
         except Refusal as no:
             raise _not_to_be_made(named, no) from no
-        return urlencode([each for each in said if each[0] != PREPARED]), (change.id, change.revision)
+        return urlencode([each for each in said if each[0] != PREPARED]), shown
 
     async def _prepare(
         self, request: Request, asked: _Asked, declaration: Declaration, reason: str, send: Send, origin: str
@@ -334,18 +342,27 @@ class Gateway:
         except Refusal as no:
             raise _not_to_be_made(change, no) from no
         if seen.change.tool != declaration.name:
+            if declaration.name in asked.second_pair:
+                raise _needs_a_second_pair(declaration)
             return await self._show(request, replace(asked, shows=None), send, origin)
         given = bytearray()
-        answer = await self._show(request, replace(asked, acts=False, only="read", given=given), send, origin)
+        reading = replace(asked, acts=False, only="read", given=given, second_pair=_less(seen, asked.second_pair))
+        answer = await self._show(request, reading, send, origin)
         if answer is not None or not given:
             return answer
         said = _outcome_in(200, "application/json", bytes(given))
         if "record" not in said:
             return Response(bytes(given), 422, media_type="application/json")
         making = Making(change, revision, arguments_in(said))
+        if declaration.name in asked.second_pair:
+            if seen.needs_another:
+                raise _needs_a_second_pair(declaration)
+            if making.arguments.alike != seen.change.arguments.alike:
+                raise _needs_a_second_pair(declaration, changed=True)
         maker = asked.caller.in_call("", prepared_call_id=change)
+        acting = replace(asked, caller=maker, making=making, second_pair=reading.second_pair)
         try:
-            return await self._show(request, replace(asked, caller=maker, making=making), send, origin)
+            return await self._show(request, acting, send, origin)
         except Refusal as no:
             raise _not_to_be_made(change, no) from no
 
@@ -541,6 +558,7 @@ class Gateway:
             repeat_of=opened.repeat_of,
             only=asked.only,
             shows=asked.shows,
+            second_pair=asked.second_pair,
         )
         return _Call(
             call_id, assertion.write(claims, asked.hosted.key, self._deployment_key), making=asked.making
@@ -614,8 +632,28 @@ class _Call:
     making: Making | None = None
 
 
+def _needs_a_second_pair(act: Declaration, *, changed: bool = False) -> Refused:
+    """The no to an act that needs a second pair of eyes from whoever would make it by themselves."""
+    return Refused(
+        403,
+        "This needs a second pair of eyes",
+        f"{act.title}: nothing was changed. "
+        + ("You altered what somebody else prepared, and so" if changed else "What you prepare")
+        + " somebody else makes it. Go back, and send the form by Prepare.",
+        rule="Where an act needs a second pair of eyes from somebody, they do not make what they prepared, or what a client or "
+        "a service account of theirs did. An admin of the plugin says which acts do, and from whom.",
+        onward=[_INBOX],
+    )
+
+
 _NOTHING_TAKEN: Final = _Taken(assertion.digest(b""), "")
 _INBOX: Final = ("Your Inbox", f"/{DASHBOARD}/view/inbox")
+
+
+def _less(shown: Seen | None, second_pair: tuple[str, ...]) -> tuple[str, ...]:
+    """The acts that need a second pair of eyes, without the one of a change that another prepared: here are the second."""
+    made = shown.change.tool if shown is not None and shown.may_make else None
+    return tuple(each for each in second_pair if each != made)
 
 
 def _not_to_be_made(change: str, no: Refusal) -> Refused:

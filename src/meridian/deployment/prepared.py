@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from meridian.callers import Caller
 from meridian.deployment.fingerprints import new_id
 from meridian.deployment.store import Store
-from meridian.deployment.store.tables import prepared_changes, prepared_steps
+from meridian.deployment.store.tables import inbox_places, prepared_changes, prepared_steps
 from meridian.errors import Problem, Refusal
 
 __all__ = [
@@ -39,16 +39,20 @@ __all__ = [
     "State",
     "Step",
     "amend",
+    "amenders",
     "begin",
     "command",
     "discard",
     "find",
     "keep",
+    "keep_place",
     "kept",
     "note",
+    "place_of",
     "refuse_instead",
     "settle",
     "settle_unsure",
+    "steps_after",
     "steps_of",
     "sweep",
     "tidy",
@@ -60,6 +64,7 @@ State = Literal["prepared", "making", "made", "changed", "discarded", "withdrawn
 WAITING: Final[tuple[State, ...]] = ("prepared", "making")
 LASTING_DAYS: Final = 14
 LONGEST_REASON: Final = 2_000
+_STEPS_TOLD: Final = 1_000
 _MOST_WAITING: Final = 500
 """How many changes one person, with all their clients, may have waiting."""
 
@@ -223,11 +228,26 @@ def kept(
     return tuple(map(_change, rows))
 
 
-def steps_of(connection: Connection, changes: Iterable[str], *, after: int = 0) -> tuple[Step, ...]:
-    """What became of these changes, in order; those steps after a number."""
+def steps_of(connection: Connection, change: str) -> tuple[Step, ...]:
+    """What became of the change, in order."""
     c = prepared_steps.c
-    rows = connection.execute(select(prepared_steps).where(c.change.in_(list(changes)), c.number > after).order_by(c.number))
+    return tuple(map(_step, connection.execute(select(prepared_steps).where(c.change == change).order_by(c.number))))
+
+
+def steps_after(connection: Connection, number: int, *, limit: int) -> tuple[Step, ...]:
+    """The steps after that number, of whatever change, in order."""
+    c = prepared_steps.c
+    rows = connection.execute(select(prepared_steps).where(c.number > number).order_by(c.number).limit(limit))
     return tuple(map(_step, rows))
+
+
+def amenders(connection: Connection, change: Change) -> frozenset[str]:
+    """Who gave the change other arguments since it was prepared."""
+    if change.revision == 1:
+        return frozenset()
+    c = prepared_steps.c
+    said = select(c.subject).where(c.change == change.id, c.what == "amended", c.subject.is_not(None))
+    return frozenset(connection.scalars(said))
 
 
 def begin(connection: Connection, making: Making, *, call: str, until: datetime, by: By, now: datetime) -> Change:
@@ -344,6 +364,24 @@ def tidy(store: Store, now: datetime) -> None:
         if connection.execute(select(_t.id).where(_over(now)).limit(1)).first() is None:
             return
     store.rewrite(lambda connection: sweep(connection, now))
+
+
+def place_of(connection: Connection, subject: str, delegation: str | None) -> int:
+    """How far somebody has read what became of changes, on the pages or by one client: the number of the last step. What is
+    older than the last thousand is nobody's news."""
+    c = inbox_places.c
+    found = connection.scalar(select(c.number).where(c.subject == subject, c.delegation == (delegation or "")))
+    latest = connection.scalar(select(func.max(prepared_steps.c.number)))
+    return max(int(found or 0), int(latest or 0) - _STEPS_TOLD)
+
+
+def keep_place(connection: Connection, subject: str, delegation: str | None, number: int) -> None:
+    """Keep it; it never goes back."""
+    c = inbox_places.c
+    mine = and_(c.subject == subject, c.delegation == (delegation or ""))
+    moved = connection.execute(update(inbox_places).where(mine, c.number < number).values(number=number)).rowcount
+    if not moved and connection.execute(select(c.number).where(mine)).first() is None:
+        connection.execute(insert(inbox_places).values(subject=subject, delegation=delegation or "", number=number))
 
 
 def sweep(connection: Connection, now: datetime) -> None:

@@ -13,12 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final, Protocol
+
+from sqlalchemy import Connection
 
 from meridian.callers import NO_ACCOUNTS, Caller, Holdings, cut
 from meridian.deployment import delegations, prepared
+from meridian.deployment.allowing import second_pair_in
 from meridian.deployment.prepared import Arguments, By, Change, Step
-from meridian.deployment.reaching import DASHBOARD, Hosted, held_on, opening
+from meridian.deployment.reaching import Hosted, held_on, opening
 from meridian.deployment.store import Store
 from meridian.errors import Problem, Refusal
 from meridian.pages import Prepared, assertion
@@ -26,9 +30,13 @@ from meridian.pages.guarding import not_reached
 from meridian.pages.tools import Tool
 from meridian.plugins import surface_name
 
-__all__ = ["Preparing", "Seen", "StoredChanges", "arguments_in"]
+__all__ = ["MOST_LISTED", "News", "Preparing", "Seen", "StoredChanges", "arguments_in"]
 
-_PAGE: Final = 50
+MOST_LISTED: Final = 50
+"""How many changes a list gives at a time."""
+_READ: Final = 200
+TOLD: Final = frozenset({"prepared", "amended", "refused", "made", "changed", "discarded", "withdrawn", "lapsed", "unsure"})
+"""The steps that those who see a change are told of."""
 
 
 class Asks(Protocol):
@@ -41,12 +49,31 @@ class Asks(Protocol):
 
 @dataclass(frozen=True)
 class Seen:
-    """A change as somebody sees it: its act, None where no plugin has it now, and whether they may make it."""
+    """A change as somebody sees it: its act, None where no plugin has it now, whether they hold what it takes to make it, and
+    whether it `is_theirs`: prepared or amended by them, or by what asks as them.
+
+    `needs_another` says that it needs a second pair of eyes from them, and so somebody else to make it.
+    """
 
     change: Change
     hosted: Hosted | None
     tool: Tool | None
-    may_make: bool
+    holds: bool
+    is_theirs: bool = False
+    needs_another: bool = False
+
+    @property
+    def may_make(self) -> bool:
+        """Whether they may make it, on its page."""
+        return self.holds and not self.needs_another
+
+
+@dataclass(frozen=True)
+class News:
+    """Something that became of a change that somebody sees."""
+
+    step: Step
+    seen: Seen
 
 
 class StoredChanges:
@@ -164,24 +191,53 @@ class Preparing:
     def steps(self, change: str) -> tuple[Step, ...]:
         """What became of the change, in order."""
         with self._store.read() as connection:
-            return prepared.steps_of(connection, (change,))
+            return prepared.steps_of(connection, change)
 
-    async def opened(self, caller: Caller, hosted: Hosted, change: str) -> Change:
-        """The change whose page on the instance the caller opens, to make it. Raises Refusal where it is not to be made there,
-        or by them."""
+    async def news(self, caller: Caller, *, read: bool) -> tuple[News, ...]:
+        """What became, since the caller last read it, of changes that they see, by others than themselves: the latest last.
+        `read` says that they have read it now. On the pages and by each client, a person has a place of its own."""
+        return await self._store.run(lambda _: self._news(caller, read))
+
+    def _news(self, caller: Caller, read: bool) -> tuple[News, ...]:
+        prepared.tidy(self._store, self._clock())
+        found: list[News] = []
+        changes: dict[str, Seen | None] = {}
+        with self._store.read() as connection:
+            look = self._looks(connection, caller)
+            begun = last = prepared.place_of(connection, caller.subject, caller.delegation_id)
+            while len(found) < MOST_LISTED:
+                some = prepared.steps_after(connection, last, limit=_READ)
+                for step in some:
+                    last = step.number
+                    if step.change not in changes:
+                        change = prepared.find(connection, step.change)
+                        changes[step.change] = None if change is None else look(change)
+                    seen = changes[step.change]
+                    if seen is not None and step.what in TOLD and not _by_themselves(step, caller):
+                        found.append(News(step, seen))
+                        if len(found) == MOST_LISTED:
+                            break
+                if len(some) < _READ:
+                    break
+        if read and last > begun:
+            self._store.rewrite(lambda to: prepared.keep_place(to, caller.subject, caller.delegation_id, last))
+        return tuple(found)
+
+    async def opened(self, caller: Caller, hosted: Hosted, change: str) -> Seen:
+        """The change whose page on the instance the caller opens: to make it or, where that needs somebody else, to amend it.
+        Raises Refusal where it is not to be made there, or by them."""
         return await self._store.run(lambda _: self._opened(caller, hosted, change))
 
-    def _opened(self, caller: Caller, hosted: Hosted, change: str) -> Change:
+    def _opened(self, caller: Caller, hosted: Hosted, change: str) -> Seen:
         seen = self._seen(caller, change)
         if seen.change.instance != hosted.name:
             raise Refusal("That prepared change is made on another page.", reason="unknown")
         self._refuse_unless(seen)
-        now = self._clock()
         with self._store.write() as connection:
-            instead = prepared.refuse_instead(connection, change, seen.change.revision, now)
+            instead = prepared.refuse_instead(connection, change, seen.change.revision, self._clock())
         if instead is not None:
             raise instead
-        return seen.change
+        return seen
 
     def _act(self, name: str) -> tuple[Hosted, Tool]:
         instance, _, own = name.partition("__")
@@ -253,46 +309,53 @@ class Preparing:
         prepared.tidy(self._store, self._clock())
         with self._store.read() as connection:
             found = prepared.find(connection, change)
-        seen = None if found is None else self._look(caller, found, {})
+            seen = None if found is None else self._looks(connection, caller)(found)
         if seen is None:
             raise Refusal(f"There is no prepared change {change[:40]!r} that you see.", reason="unknown")
         return seen
 
-    def _look(self, caller: Caller, change: Change, known: dict[str, Holdings]) -> Seen | None:
-        """The change as the caller sees it; None where they do not. `known` is what they reach, by instance, as looked up."""
-        hosted = self._hosted.get(change.instance)
-        if hosted is None:
-            mine = change.by.subject == caller.subject and caller.delegation_id is None
-            return Seen(change, None, None, may_make=False) if mine else None
-        if change.instance not in known:
-            known[change.instance] = self.holdings(caller, hosted)
-        tool = next((each for each in hosted.pages.tools if each.name == change.tool and not each.reads), None)
-        may_make = tool is not None and _reaches(known[change.instance], tool, change)
-        if not may_make and not (change.by.subject == caller.subject and known[change.instance]):
-            return None
-        return Seen(change, hosted, tool, may_make)
-
     def _listed(self, caller: Caller, waiting: bool, before: tuple[datetime, str] | None) -> tuple[Seen, ...]:
         prepared.tidy(self._store, self._clock())
-        known: dict[str, Holdings] = {}
         found: list[Seen] = []
         with self._store.read() as connection:
-            while len(found) < _PAGE:
-                names = [name for name in self._hosted if name != DASHBOARD]
+            look = self._looks(connection, caller)
+            while len(found) < MOST_LISTED:
                 some = prepared.kept(
-                    connection, instances=names, subject=caller.subject, waiting=waiting, before=before, limit=200
+                    connection, instances=self._hosted, subject=caller.subject, waiting=waiting, before=before, limit=_READ
                 )
-                found += [seen for each in some if (seen := self._look(caller, each, known)) is not None]
-                if len(some) < 200:
+                found += filter(None, map(look, some))
+                if len(some) < _READ:
                     break
                 before = some[-1].prepared_at, some[-1].id
-        return tuple(found[:_PAGE])
+        return tuple(found[:MOST_LISTED])
+
+    def _looks(self, connection: Connection, caller: Caller) -> Callable[[Change], Seen | None]:
+        """How the caller sees a change: what gives None for one that they do not see. Each plugin is looked up once."""
+
+        @cache
+        def reached(instance: str) -> tuple[Hosted, Holdings, tuple[str, ...]]:
+            hosted = self._hosted[instance]
+            return hosted, self.holdings(caller, hosted), second_pair_in(connection, instance, caller.subject)
+
+        def look(change: Change) -> Seen | None:
+            mine = caller.subject in (change.by.subject, change.by.owner_subject)
+            if change.instance not in self._hosted:
+                return Seen(change, None, None, holds=False, is_theirs=mine) if mine and not caller.delegation_id else None
+            hosted, holdings, second_pair = reached(change.instance)
+            tool = next((each for each in hosted.pages.tools if each.name == change.tool and not each.reads), None)
+            holds = tool is not None and _reaches(holdings, tool, change)
+            if not holds and not (mine and holdings):
+                return None
+            theirs = mine or caller.subject in prepared.amenders(connection, change)
+            return Seen(change, hosted, tool, holds, theirs, needs_another=theirs and change.tool in second_pair)
+
+        return look
 
     def _refuse_unless(self, seen: Seen) -> None:
-        """Raise Refusal where whoever sees the change may not make it."""
+        """Raise Refusal where whoever sees the change does not hold what it takes to make it."""
         if seen.tool is None:
             raise _gone(seen.change)
-        if not seen.may_make:
+        if not seen.holds:
             accounts = ", ".join(seen.change.arguments.accounts)
             raise Refusal(
                 f"{seen.change.id} is for somebody who holds {' or '.join(seen.tool.levels)} there"
@@ -322,6 +385,11 @@ def _reaches(holdings: Holdings, tool: Tool, change: Change) -> bool:
             reached |= carried[role].write if level == "write" else carried[role].read
     accounts = change.arguments.accounts
     return all(account in reached for account in accounts) if accounts else reached.all
+
+
+def _by_themselves(step: Step, caller: Caller) -> bool:
+    """Whether the caller did it: the person on the pages, or this very client."""
+    return (step.by.subject, step.by.delegation_id) == (caller.subject, caller.delegation_id)
 
 
 def _gone(change: Change) -> Refusal:

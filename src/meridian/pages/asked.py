@@ -40,6 +40,8 @@ class Asked:
     """What came of the act that led the browser to this page."""
     prepared: Prepared | None = None
     """The prepared change that the page was opened from."""
+    alone: bool = False
+    """Whether the form of an act that stands on no page is asked for, to make a prepared change by it."""
     starts_from: Redraw | None = None
     """What the page's form starts from, of that."""
 

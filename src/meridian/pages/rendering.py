@@ -194,7 +194,7 @@ class _Drawing:
             spare_rows=0 if redraw else 2,
             focus=redraw.focus if redraw else "",
             prepare=self.kit.surroundings.prepares and target.checked_by is not None and prepare is not False,
-            save=save,
+            save=save and target.name not in self.request.second_pair_of_eyes,
             tool=tool,
             files=files,
             chosen=redraw.files if redraw else None,

@@ -175,6 +175,9 @@ class Served:
             method = "GET" if asked.method == "HEAD" else asked.method
             routes = [each for each in at if each.kind != "tool"]
             found = next((each for each in routes if method in each.methods), None)
+            if found is None and method == "GET" and asked.claims.shows is not None:
+                found = next((each for each in routes if each.offered and not each.reads), None)
+                asked.alone = found is not None
             if found is None:
                 methods = {each for route in routes for each in route.methods}
                 allow = sorted(methods | ({"HEAD"} if "GET" in methods else set()))
@@ -209,6 +212,9 @@ class Served:
                 return await self._give_back(asked, check=asked.claims.only == "check")
             if asked.claims.shows is not None:
                 await self._start_from_prepared(asked)
+            if asked.alone:
+                context = {"asked": declaration.path, "by": declaration.method, "files": ()}
+                return self.html(asked, "meridian/ask.html", context)
             return self._answer(asked, await self.run(declaration, self.request(asked)))
         except Unread as unread:
             return await self._redraw(asked, unread.problems)
@@ -221,7 +227,7 @@ class Served:
 
     def _read(self, asked: Asked) -> Reading[Any] | None:
         shape, body = asked.declaration.shape, asked.body
-        if shape is None:
+        if shape is None or asked.alone:
             return None
         if asked.by_tool:
             return read_json(shape, body.raw or b"{}", lenient=True)

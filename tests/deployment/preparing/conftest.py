@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from deployment.running.conftest import form_token, form_token_fixture
 from deployment.running.serving import Clock, Running, serving
 from meridian.deployment import access, demo, identity
 from meridian.deployment.app import Deployment
@@ -14,7 +15,8 @@ from meridian.deployment.demo import DemoPerson
 from meridian.deployment.settings import Settings
 from meridian.plugins import find
 
-OPENING = Path(__file__).parents[3] / "examples/opening_balance/src/opening_balance"
+__all__ = ["BALANCE", "COLLEAGUE", "form_token", "form_token_fixture", "inputs"]
+
 COLLEAGUE = "demo-colleague"
 
 BALANCE: dict[str, Any] = {
@@ -39,7 +41,7 @@ def settings(tmp_path: Path) -> Settings:
 def running(settings: Settings) -> Iterator[Running]:
     """The demo's people, and a colleague of the demo's writer who holds what they hold."""
     clock = Clock()
-    deployment = Deployment([find(f"operations={OPENING}")], settings, clock=clock)
+    deployment = Deployment([find("operations=opening_balance")], settings, clock=clock)
     people = demo.seed(deployment.store, deployment.instances, now=clock())
     identity.add_person(deployment.store, COLLEAGUE, "Demo colleague", subject=COLLEAGUE, now=clock())
     access.join(deployment.store, "demo-writers", COLLEAGUE)

@@ -4,8 +4,8 @@
 write on it, a deployment admin admin. What its views meet as `request.plugin` is the `Desk`.
 """
 
-from meridian.deployment.dashboard import prepared, plugins, clients, password  # isort: skip  the order of the tabs
+from meridian.deployment.dashboard import prepared, plugins, clients, password, acts  # isort: skip  the order of the tabs
 from meridian.deployment.dashboard import access, people, groups, accounts  # isort: skip
 from meridian.deployment.dashboard.desk import Desk, pages
 
-__all__ = ["Desk", "access", "accounts", "clients", "groups", "pages", "password", "people", "plugins", "prepared"]
+__all__ = ["Desk", "access", "accounts", "acts", "clients", "groups", "pages", "password", "people", "plugins", "prepared"]

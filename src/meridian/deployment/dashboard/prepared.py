@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from meridian.deployment.dashboard.desk import address, desk_of, pages
 from meridian.deployment.gateway import PREPARED
 from meridian.deployment.prepared import Change
-from meridian.deployment.preparing import Seen
+from meridian.deployment.preparing import MOST_LISTED, News, Seen
 from meridian.deployment.reaching import BUTTON_OF, opening
 from meridian.pages import Response
 from meridian.pages.answering import Answer
@@ -118,10 +118,24 @@ class Row:
 
 
 @dataclass(frozen=True)
+class NewsRow:
+    """Something that became of a prepared change."""
+
+    prepared_call_id: str
+    title: str
+    what: str
+    at: datetime
+    by: str | None
+    client: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class Changes:
-    """The prepared changes that your person sees, the latest first."""
+    """The prepared changes that your person sees, the latest first, and what became of any since this was last asked."""
 
     changes: list[Row]
+    news: list[NewsRow] = field(description="By others, since you last asked; 50 at most at a time.")
     next: str = field(default="", description="Ask again with it as before, to go on; empty at the end.")
 
 
@@ -149,10 +163,11 @@ class OneChange:
 
 @dataclass(frozen=True)
 class Counted:
-    """How many changes wait."""
+    """How many changes wait, and how much is new."""
 
     for_you: int = field(description="Those that your person may make.")
     yours: int = field(description="Those that your person prepared, or a client of theirs.")
+    unread: int = field(description="What became of changes since list_prepared_changes was last asked; 50 at most.")
 
 
 @dataclass(frozen=True)
@@ -179,8 +194,9 @@ async def inbox(request: Request[WhichChanges]) -> Response:
     """List the prepared changes that wait: those you may make, and those you prepared. Or, with over, those that are over."""
     desk, asked = desk_of(request), request.params
     seen = await desk.preparing.listed(request.caller, waiting=not asked.over, before=_place(asked.before))
-    onward = f"{seen[-1].change.prepared_at.isoformat()} {seen[-1].change.id}" if len(seen) == 50 else ""
-    found = Changes([_row(request, each) for each in seen], onward)
+    onward = f"{seen[-1].change.prepared_at.isoformat()} {seen[-1].change.id}" if len(seen) == MOST_LISTED else ""
+    news = await desk.preparing.news(request.caller, read=True)
+    found = Changes([_row(request, each) for each in seen], [_news(each) for each in news], onward)
     return pages.answer(
         "inbox.html",
         found,
@@ -189,13 +205,11 @@ async def inbox(request: Request[WhichChanges]) -> Response:
         yours=[each for each in found.changes if not each.may_make],
         onward=request.path_for("/inbox", over="1" if asked.over else None, before=onward) if onward else "",
         said=_SAID,
+        steps_said=_STEPS,
     )
 
 
-@pages.page(
-    "/prepared", levels=["read", "write"], params=WhichChange, answers=OneChange, title="Prepared change",
-    name="read_prepared_change",
-)  # fmt: skip
+@pages.route("/prepared", levels=["read", "write"], params=WhichChange, answers=OneChange, name="read_prepared_change")
 async def prepared_change(request: Request[WhichChange]) -> Response:
     """Read a prepared change: what it would be called with, who prepared it and why, and what became of it."""
     desk = desk_of(request)
@@ -216,6 +230,7 @@ async def prepared_change(request: Request[WhichChange]) -> Response:
         kept_record=_record(seen, seen.change.arguments.json),
         made_record=_record(seen, seen.change.made_with) if seen.change.state == "changed" else None,
         make_at=_make_at(request, seen),
+        needs_another=seen.needs_another,
         said=_SAID,
         steps_said=_STEPS,
     )
@@ -224,11 +239,11 @@ async def prepared_change(request: Request[WhichChange]) -> Response:
 @pages.route("/prepared/count", levels=["read", "write"], answers=Counted, name="count_prepared_changes", reads=True)
 async def count(request: Request[Any]) -> Response:
     """Count the prepared changes that wait: for your person to make, and those they prepared."""
-    seen = await desk_of(request).preparing.listed(request.caller, waiting=True)
-    mine = request.caller.subject
-    return pages.answer(
-        None, Counted(sum(each.may_make for each in seen), sum(each.change.by.subject == mine for each in seen))
-    )
+    preparing = desk_of(request).preparing
+    seen = await preparing.listed(request.caller, waiting=True)
+    unread = len(await preparing.news(request.caller, read=False))
+    mine = sum(each.change.by.subject == request.caller.subject for each in seen)
+    return pages.answer(None, Counted(sum(each.may_make for each in seen), mine, unread))
 
 
 @pages.route(
@@ -331,6 +346,12 @@ def _row(request: Request[Any], seen: Seen) -> Row:
     )
 
 
+def _news(news: News) -> NewsRow:
+    step, change = news.step, news.seen.change
+    title = change.tool if news.seen.tool is None else news.seen.tool.title
+    return NewsRow(change.id, title, step.what, step.at, step.by.display_name, step.by.client_name, step.reason)
+
+
 def _record(seen: Seen, arguments: str | None) -> object:
     """The arguments as the act's record, to be drawn; as they were kept, where they read so no longer."""
     if arguments is None:
@@ -341,8 +362,9 @@ def _record(seen: Seen, arguments: str | None) -> object:
 
 
 def _make_at(request: Request[Any], seen: Seen) -> str:
-    """The address of the page where the change is made, opened from it; empty where it is not to be made now, or by others."""
-    if not (seen.may_make and seen.change.waits and seen.hosted is not None and seen.tool is not None):
+    """The address of the page where the change is made, opened from it; or by whoever amends it; empty where it is not to
+    be made now, or by others."""
+    if not (seen.holds and seen.change.waits and seen.hosted is not None and seen.tool is not None):
         return ""
     holdings = desk_of(request).preparing.holdings(request.caller, seen.hosted)
     level = opening(seen.tool, holdings)

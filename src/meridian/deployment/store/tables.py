@@ -222,7 +222,32 @@ access_group_rows: Final = Table(
     _text("instance", 64, primary_key=True),
     _text("role", 64, primary_key=True),
     _text("level", 8, primary_key=True),
+    _text("clients", 8, server_default="make"),
 )
+"""`clients` is how far a person's clients may go with the acts of the row: `make`, `prepare` or `may_not`."""
+
+act_limits: Final = Table(
+    "act_limits",
+    METADATA,
+    _text("scope", 12, primary_key=True),
+    _text("instance", 64, primary_key=True),
+    _text("tool", 200, primary_key=True),
+    _text("clients", 8),
+    _text("chosen_by", 80),
+    _moment("chosen_at"),
+)
+"""How far clients may go with one act: as far as the `deployment` says at most, and as far as the `plugin`'s admin does."""
+
+second_pairs: Final = Table(
+    "second_pairs",
+    METADATA,
+    _text("instance", 64, primary_key=True),
+    _text("tool", 200, primary_key=True),
+    _text("subject", 80, primary_key=True),
+    _text("chosen_by", 80),
+    _moment("chosen_at"),
+)
+"""The acts that need a second pair of eyes where `subject` is the one who would make them; everybody, where it is empty."""
 
 permissions: Final = Table(
     "permissions",
@@ -243,6 +268,7 @@ delegations: Final = Table(
     _text("client_name", 200),
     _text("client", 500, nullable=True, index=True),
     Column("everything", Boolean, nullable=False),
+    Column("prepares", Boolean, nullable=False, server_default="0"),
     Column("acts_kept", Boolean, nullable=False),
     _text("made_by", 20),
     _moment("made_at"),
@@ -263,7 +289,9 @@ delegation_rows: Final = Table(
     _text("instance", 64, primary_key=True),
     _text("role", 64, primary_key=True),
     _text("level", 8, primary_key=True),
+    Column("prepares", Boolean, nullable=False, server_default="0"),
 )
+"""`prepares` says that the acts of the row may be prepared alone, not made; of a delegation, that those of everything may."""
 
 delegation_acts: Final = Table(
     "delegation_acts",

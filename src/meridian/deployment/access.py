@@ -15,7 +15,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -23,6 +23,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from meridian.callers import EVERY_ACCOUNT, LEVELS, Accounts, Holding, Holdings, Level, Role
 from meridian.commands import Account
+from meridian.deployment.allowing import ALLOWS, Allows
 from meridian.deployment.identity import DEPLOYMENT_ADMINS
 from meridian.deployment.store import Store
 from meridian.deployment.store.tables import (
@@ -66,6 +67,7 @@ __all__ = [
     "leave",
     "let_go",
     "name_accounts",
+    "name_how_far",
     "name_rows",
     "remove_group",
     "take_from_access_group",
@@ -122,6 +124,8 @@ class AccessGroup:
     rows: tuple[AccessRow, ...]
     all_plugins_admin: bool
     built_in: bool
+    clients: Mapping[AccessRow, Allows] = field(default_factory=dict)
+    """How far clients may go with the acts of a row, where that is not to make them."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,11 @@ def holdings(store: Store, subject: str, instance: str, roles: Iterable[Role]) -
         return holdings_in(connection, subject, instance, roles)
 
 
-def holdings_in(connection: Connection, subject: str, instance: str, roles: Iterable[Role]) -> Holdings:
-    """`holdings`, inside a transaction that is open already."""
+def holdings_in(
+    connection: Connection, subject: str, instance: str, roles: Iterable[Role], *, going: Allows = "may_not"
+) -> Holdings:
+    """`holdings`, inside a transaction that is open already. `going` leaves of them what is granted so that clients may go that
+    far with its acts at least."""
     wanted = tuple(roles) or ("",)
     joined = list(
         connection.execute(
@@ -165,7 +172,7 @@ def holdings_in(connection: Connection, subject: str, instance: str, roles: Iter
     )
     if not joined:
         return {}
-    levels = _levels_by_group(connection, {row.access_group for row in joined}, instance)
+    levels = _levels_by_group(connection, {row.access_group for row in joined}, instance, going)
     named = _accounts_by_group(connection, {row.account_group for row in joined if not row.all_accounts})
     held: dict[Role, Holding] = {}
     for row in joined:
@@ -221,10 +228,21 @@ def every_access_group(store: Store) -> tuple[AccessGroup, ...]:
     """Every access group, by name."""
     with store.read() as connection:
         rows: dict[str, list[AccessRow]] = {}
+        clients: dict[str, dict[AccessRow, Allows]] = {}
         for row in connection.execute(select(access_group_rows)):
-            rows.setdefault(row.access_group, []).append(AccessRow(row.instance, row.role, row.level))
+            named = AccessRow(row.instance, row.role, row.level)
+            rows.setdefault(row.access_group, []).append(named)
+            if row.clients != "make":
+                clients.setdefault(row.access_group, {})[named] = row.clients
         return tuple(
-            AccessGroup(row.id, row.name, tuple(sorted(rows.get(row.id, ()))), row.all_plugins_admin, row.built_in)
+            AccessGroup(
+                row.id,
+                row.name,
+                tuple(sorted(rows.get(row.id, ()))),
+                row.all_plugins_admin,
+                row.built_in,
+                clients.get(row.id, {}),
+            )
             for row in connection.execute(select(access_groups).order_by(access_groups.c.name, access_groups.c.id))
         )
 
@@ -360,12 +378,21 @@ def name_rows(store: Store, group: str, rows: Iterable[AccessRow]) -> None:
             raise Refusal("That is no level.", [Problem("rows", f"{row.level[:60]} is no level; write read, write or admin")])
     with store.write() as connection:
         _changeable(connection, "access", group)
-        connection.execute(delete(access_group_rows).where(access_group_rows.c.access_group == group))
+        t = access_group_rows.c
+        kept = connection.execute(select(t.instance, t.role, t.level, t.clients).where(t.access_group == group)).all()
+        clients = {AccessRow(each.instance, each.role, each.level): each.clients for each in kept}
+        connection.execute(delete(access_group_rows).where(t.access_group == group))
         if wanted:
             connection.execute(
                 insert(access_group_rows),
                 [
-                    {"access_group": group, "instance": row.instance[:64], "role": row.role[:64], "level": row.level}
+                    {
+                        "access_group": group,
+                        "instance": row.instance[:64],
+                        "role": row.role[:64],
+                        "level": row.level,
+                        "clients": clients.get(row, "make"),
+                    }
                     for row in wanted
                 ],
             )
@@ -423,6 +450,14 @@ def take_from_access_group(store: Store, group: str, row: AccessRow) -> None:
         connection.execute(delete(access_group_rows).where(*_is(group, row)))
 
 
+def name_how_far(store: Store, group: str, row: AccessRow, clients: Allows) -> None:
+    """Say how far clients may go with the acts that a row of the access group gives. Raises Refusal for a row it has not."""
+    with store.write() as connection:
+        _changeable(connection, "access", group)
+        if not connection.execute(update(access_group_rows).where(*_is(group, row)).values(clients=clients)).rowcount:
+            raise Refusal("The group has no such level.", [Problem("row", "choose a level that is in the group")])
+
+
 def grant(store: Store, user_group: str, account_group: str, access_group: str) -> str:
     """Join the three groups, and answer with the permission's id; the same three again are the permission there is."""
 
@@ -462,11 +497,16 @@ def _holding(level: Level, reached: Accounts) -> Holding:
     return Holding(frozenset({"read"}), reached)
 
 
-def _levels_by_group(connection: Connection, groups: set[str], instance: str) -> dict[str, list[tuple[Role, Level]]]:
+def _levels_by_group(
+    connection: Connection, groups: set[str], instance: str, going: Allows
+) -> dict[str, list[tuple[Role, Level]]]:
     found: dict[str, list[tuple[Role, Level]]] = {}
+    as_far = ALLOWS[: ALLOWS.index(going) + 1]
     for row in connection.execute(
         select(access_group_rows).where(access_group_rows.c.access_group.in_(groups), access_group_rows.c.instance == instance)
     ):
+        if row.clients not in as_far:
+            continue
         found.setdefault(row.access_group, []).append((row.role, row.level))
     return found
 

@@ -18,6 +18,7 @@ from meridian.deployment.store.tables import act_limits, second_pairs
 
 __all__ = [
     "ALLOWS",
+    "WORDS",
     "Allows",
     "Scope",
     "limits_in",
@@ -35,6 +36,8 @@ Act = tuple[str, str]
 
 ALLOWS: Final[tuple[Allows, ...]] = ("make", "prepare", "may_not")
 """How far a client may go with an act, the farthest first."""
+WORDS: Final[Mapping[Allows, str]] = {"make": "make it", "prepare": "prepare it only", "may_not": "neither make nor prepare it"}
+"""The same, as a person reads it."""
 
 
 def strictest(allowed: Iterable[Allows]) -> Allows:

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_,
 
 from meridian.callers import NO_ACCOUNTS, Holding, Holdings, Level, Role
 from meridian.deployment.access import AccessRow, holdings_in
+from meridian.deployment.allowing import Allows
 from meridian.deployment.fingerprints import fingerprint, new_id, new_token, same
 from meridian.deployment.reaching import DASHBOARD
 from meridian.deployment.store import Store
@@ -63,11 +64,14 @@ class Covers:
     """What a delegation is for: everything its person holds, as that changes, or rows.
 
     `acts` are those that its person was shown under the rows; None where they were not kept, and acts follow the rows.
+    `prepares` are the rows whose acts it may prepare and not make; `only_prepares` says the same of everything.
     """
 
     rows: tuple[AccessRow, ...] = ()
     everything: bool = False
     acts: frozenset[Act] | None = None
+    prepares: frozenset[AccessRow] = frozenset()
+    only_prepares: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def make_by_hand(
     *,
     now: datetime,
     acts: frozenset[Act] | None = None,
+    prepares: frozenset[AccessRow] = frozenset(),
 ) -> tuple[Delegation, str]:
     """A new delegation for a client without a browser, and the token to be shown once.
 
@@ -128,7 +133,7 @@ def make_by_hand(
     for a client without a name.
     """
     name = " ".join(client_name.split())
-    covers = Covers(tuple(sorted(set(rows))), acts=acts)
+    covers = Covers(tuple(sorted(set(rows))), acts=acts, prepares=prepares)
     with store.write() as connection:
         _check(connection, subject, name, covers, days, now)
         token = new_token(TOKEN_PREFIX)
@@ -159,6 +164,7 @@ def make(
             client_name=name,
             expires_at=renewed.expires_at,
             everything=covers.everything,
+            prepares=covers.only_prepares,
             acts_kept=covers.acts is not None,
         )
     )
@@ -245,18 +251,24 @@ def revoke_in(connection: Connection, delegation: str, *, by: str | None, now: d
     connection.execute(delete(tokens).where(tokens.c.delegation == delegation))
 
 
-def narrowed(store: Store, delegation: Delegation, instance: str, roles: Iterable[Role]) -> Holdings:
+def narrowed(
+    store: Store, delegation: Delegation, instance: str, roles: Iterable[Role], *, going: Allows = "may_not"
+) -> Holdings:
     """What the delegation reaches now on each of `roles`: what its person holds now, cut to its rows where it has some.
 
-    A write row reaches what may be read, too; a read row reaches accounts that its person may write, to read them.
+    A write row reaches what may be read, too; a read row reaches accounts that its person may write, to read them. `going`
+    leaves of it what was granted, and lent, to go that far with its acts at least.
     """
+    covers = delegation.covers
     with store.read() as connection:
-        held = holdings_in(connection, delegation.subject, instance, roles)
-    if delegation.covers.everything:
-        return held
+        held = holdings_in(connection, delegation.subject, instance, roles, going=going)
+    if covers.everything:
+        return {} if covers.only_prepares and going == "make" else held
     cut: dict[Role, Holding] = {}
     for role, holding in held.items():
         for row in delegation.rows:
+            if going == "make" and row in covers.prepares:
+                continue
             if (row.instance, row.role) == (instance, role):
                 cut[role] = cut.get(role, Holding()) | _through(row, holding)
     return {role: holding for role, holding in cut.items() if holding.levels}
@@ -327,6 +339,7 @@ def _write(
             client_name=name,
             client=client,
             everything=covers.everything,
+            prepares=covers.only_prepares,
             acts_kept=covers.acts is not None,
             made_by="hand" if client is None else "consent",
             made_at=now,
@@ -340,7 +353,13 @@ def _write(
 def _write_covers(connection: Connection, made: Delegation) -> None:
     for row in made.rows:
         connection.execute(
-            insert(delegation_rows).values(delegation=made.id, instance=row.instance, role=row.role, level=row.level)
+            insert(delegation_rows).values(
+                delegation=made.id,
+                instance=row.instance,
+                role=row.role,
+                level=row.level,
+                prepares=row in made.covers.prepares,
+            )
         )
     for instance, tool in sorted(made.covers.acts or ()):
         connection.execute(insert(delegation_acts).values(delegation=made.id, instance=instance, tool=tool))
@@ -374,8 +393,12 @@ def _whole(connection: Connection, found: Sequence[Row[Any]]) -> tuple[Delegatio
     """The delegations of these rows of their table, each with what it covers."""
     ids = [each.id for each in found]
     rows: dict[str, list[AccessRow]] = {}
+    prepares: dict[str, set[AccessRow]] = {}
     for row in connection.execute(select(delegation_rows).where(delegation_rows.c.delegation.in_(ids))):
-        rows.setdefault(row.delegation, []).append(AccessRow(row.instance, row.role, row.level))
+        named = AccessRow(row.instance, row.role, row.level)
+        rows.setdefault(row.delegation, []).append(named)
+        if row.prepares:
+            prepares.setdefault(row.delegation, set()).add(named)
     acts: dict[str, set[Act]] = {each.id: set() for each in found if each.acts_kept}
     if acts:
         for row in connection.execute(select(delegation_acts).where(delegation_acts.c.delegation.in_(list(acts)))):
@@ -385,7 +408,13 @@ def _whole(connection: Connection, found: Sequence[Row[Any]]) -> tuple[Delegatio
             each.id,
             each.subject,
             each.client_name,
-            Covers(tuple(sorted(rows.get(each.id, ()))), each.everything, frozenset(acts[each.id]) if each.acts_kept else None),
+            Covers(
+                tuple(sorted(rows.get(each.id, ()))),
+                each.everything,
+                frozenset(acts[each.id]) if each.acts_kept else None,
+                frozenset(prepares.get(each.id, ())),
+                each.prepares,
+            ),
             each.made_at,
             each.expires_at,
             each.revoked_at,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from meridian.callers import LEVELS, Accounts, Holding, Level, cut
-from meridian.deployment.access import AccessRow
+from meridian.callers import LEVELS, Accounts, Holding, Level, Role, cut
+from meridian.deployment.access import AccessRow, holdings_in
+from meridian.deployment.allowing import ALLOWS, Allows, limits_in
 from meridian.deployment.delegations import Act
 from meridian.deployment.reaching import Hosted, held_on, opening
 from meridian.deployment.store import Store
@@ -30,8 +31,9 @@ _NAMED: Final = 8
 class Lendable:
     """A row that a person may tick: a plugin's role at a level they hold, and what a client reaches by it.
 
-    Tools go by their names on the surface. `of_above` says that the row before it, the same role at write, reaches all of that
-    too, and describes it.
+    Tools go by their names on the surface. Of the acts, those that are `only_prepared` no client makes, whatever is lent; what
+    no client may even prepare is not among them. `of_above` says that the row before it, the same role at write, reaches all
+    of that too, and describes it.
     """
 
     row: AccessRow
@@ -39,7 +41,13 @@ class Lendable:
     accounts: str
     reads: tuple[tuple[str, Tool], ...]
     acts: tuple[tuple[str, Tool], ...]
+    only_prepared: frozenset[str] = frozenset()
     of_above: bool = False
+
+    @property
+    def may_prepare(self) -> bool:
+        """Whether any of its acts can be prepared."""
+        return any(tool.checked_by is not None for _, tool in self.acts)
 
     @property
     def value(self) -> str:
@@ -53,6 +61,7 @@ def lendable(store: Store, hosted: Mapping[str, Hosted], subject: str) -> tuple[
     for name in sorted(hosted):
         there = hosted[name]
         held, _ = held_on(store, subject, there)
+        far = _how_far(store, there, subject)
         for role in there.roles:
             above: tuple[tuple[str, Tool], ...] = ()
             for level in LEVELS:
@@ -61,6 +70,7 @@ def lendable(store: Store, hosted: Mapping[str, Hosted], subject: str) -> tuple[
                 lent = cut({role: held[role]}, level)
                 tools = [(surface_name(name, each.name), each) for each in there.pages.tools if opening(each, lent)]
                 row = AccessRow(name, role, level)
+                goes = {each.name: far(each, role, level) for _, each in tools}
                 reads = tuple(each for each in tools if each[1].reads)
                 found.append(
                     Lendable(
@@ -68,12 +78,32 @@ def lendable(store: Store, hosted: Mapping[str, Hosted], subject: str) -> tuple[
                         named=row_named(row, hosted),
                         accounts=accounts_of(held[role], level),
                         reads=reads,
-                        acts=tuple(each for each in tools if not each[1].reads),
+                        acts=tuple(each for each in tools if not each[1].reads and goes[each[1].name] != "may_not"),
+                        only_prepared=frozenset(each for each, tool in tools if goes[tool.name] == "prepare"),
                         of_above=bool(reads) and {tool for tool, _ in reads} <= {tool for tool, _ in above},
                     )
                 )
                 above = reads
     return tuple(found)
+
+
+def _how_far(store: Store, there: Hosted, subject: str) -> Callable[[Tool, Role, Level], Allows]:
+    """How far a client goes with an act of the plugin by one role at one level of the person's, if all of that is lent."""
+    with store.read() as connection:
+        limits = limits_in(connection)
+        by = {going: holdings_in(connection, subject, there.name, there.roles, going=going) for going in ALLOWS}
+
+    def far(tool: Tool, role: Role, level: Level) -> Allows:
+        def reached(going: Allows) -> bool:
+            held = by[going]
+            return role in held and opening(tool, cut({role: held[role]}, level)) is not None
+
+        limit = limits.get((there.name, tool.name), "make")
+        if tool.reads or (limit == "make" and reached("make")):
+            return "make"
+        return "prepare" if limit != "may_not" and tool.checked_by is not None and reached("prepare") else "may_not"
+
+    return far
 
 
 def acts_under(offered: Iterable[Lendable], rows: Collection[AccessRow]) -> frozenset[Act]:
@@ -89,7 +119,7 @@ def digest_of(offered: Iterable[Lendable], *said: str) -> str:
             each.value,
             each.named,
             each.accounts,
-            [[name, tool.description, tool.reads] for name, tool in each.reads + each.acts],
+            [[name, tool.description, tool.reads, name in each.only_prepared] for name, tool in each.reads + each.acts],
         ]
         for each in offered
     ]

@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from meridian.callers import NO_ACCOUNTS, Caller, Holdings, cut
 from meridian.deployment import delegations, prepared
-from meridian.deployment.allowing import second_pair_in
+from meridian.deployment.allowing import limits_in, second_pair_in
 from meridian.deployment.prepared import Arguments, By, Change, Step
 from meridian.deployment.reaching import Hosted, held_on, opening
 from meridian.deployment.store import Store
@@ -275,7 +275,7 @@ class Preparing:
     async def _ask(self, caller: Caller, hosted: Hosted, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What the act's plugin gives back of its arguments, once its check passes them. Raises Refusal where it does not, or
         where the caller may not ask it."""
-        holdings = await self._store.run(lambda _: self.holdings(caller, hosted))
+        holdings = await self._store.run(lambda _: self._to_prepare(caller, hosted, tool))
         level = opening(tool, holdings)
         if level is None:
             no = not_reached(surface_name(hosted.name, tool.name), tool, holdings)
@@ -297,6 +297,28 @@ class Preparing:
             fields = [Problem(f"arguments.{each['path']}".rstrip("."), each["message"]) for each in said.get("fields", ())]
             raise Refusal(f"Nothing was prepared. {said.get('detail', '')}".strip(), fields, reason=str(said.get("reason")))
         return said
+
+    def _to_prepare(self, caller: Caller, hosted: Hosted, tool: Tool) -> Holdings:
+        """What the caller reaches to prepare the act: a person what they hold; a client what it was lent to prepare at least,
+        unless it may not. Raises Refusal."""
+        if caller.delegation_id is None:
+            return self.holdings(caller, hosted)
+        name = surface_name(hosted.name, tool.name)
+        lent = delegations.find(self._store, caller.delegation_id)
+        if lent is None:
+            return {}
+        reached = delegations.narrowed(self._store, lent, hosted.name, hosted.roles, going="prepare")
+        if opening(tool, reached) is not None and lent.awaits_consent((hosted.name, tool.name)):
+            raise Refusal(
+                f"Nothing was prepared: {name} waits for your person's consent; they are asked when this client connects anew.",
+                reason="awaits_consent",
+            )
+        with self._store.read() as connection:
+            limit = limits_in(connection).get((hosted.name, tool.name), "make")
+        reaches_more = opening(tool, self.holdings(caller, hosted)) is not None
+        if limit == "may_not" or (opening(tool, reached) is None and reaches_more):
+            raise Refusal(f"Nothing was prepared: {name} is for people, and no client prepares it.", reason="may_not")
+        return reached
 
     def holdings(self, caller: Caller, hosted: Hosted) -> Holdings:
         """What the caller reaches on an instance now: all that the person holds there or, for a client, what was lent of it."""

@@ -15,6 +15,7 @@ from typing import Final
 
 from meridian.callers import Caller, Holding, Holdings, Level, cut
 from meridian.deployment import access, delegations, identity
+from meridian.deployment.allowing import ALLOWS, Allows, limits_in, second_pair_in
 from meridian.deployment.delegations import Delegation
 from meridian.deployment.fingerprints import fingerprint
 from meridian.deployment.identity import Person
@@ -48,19 +49,41 @@ class Presented:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the person holds on an instance, and what of it they lent."""
+    """What the person holds on an instance, and what of it they lent: in all, to prepare its acts, and to make them.
+
+    `limits` are how far clients may go with an act at all, where somebody says so, and `second_pair` the acts that the person
+    prepares, for somebody else to make.
+    """
 
     held: Holdings
     lent: Holdings
+    to_prepare: Holdings
+    to_make: Holdings
+    limits: Mapping[str, Allows] = field(default_factory=dict)
+    second_pair: frozenset[str] = frozenset()
     _openings: dict[str, tuple[Level | None, Holdings]] = field(default_factory=dict)
 
     def opening(self, tool: Tool) -> tuple[Level | None, Holdings]:
-        """The level a call of `tool` opens at, and what it then carries; None, and nothing, where it is not served."""
+        """The level a call of `tool` opens at, and what it then carries; None, and nothing, where it is not served, or is an
+        act that the client may not make."""
         known = self._openings.get(tool.name)
         if known is None:
-            level = opening(tool, self.lent)
-            known = self._openings[tool.name] = (level, {} if level is None else cut(self.lent, level))
+            lent = self.lent if tool.reads else self.to_make
+            level = opening(tool, lent) if self.goes(tool) == "make" else None
+            known = self._openings[tool.name] = (level, {} if level is None else cut(lent, level))
         return known
+
+    def goes(self, tool: Tool) -> Allows | None:
+        """How far the client may go with the tool; None where it does not reach it."""
+        if opening(tool, self.lent) is None:
+            return None
+        limit = self.limits.get(tool.name, "make")
+        if tool.reads:
+            return "make"
+        if limit == "make" and tool.name not in self.second_pair and opening(tool, self.to_make) is not None:
+            return "make"
+        may = limit != "may_not" and tool.checked_by is not None and opening(tool, self.to_prepare) is not None
+        return "prepare" if may else "may_not"
 
 
 @dataclass
@@ -150,10 +173,17 @@ def _speaks_for(store: Store, presented: Presented, now: datetime, revision: int
 def _reach(store: Store, lent: Lent, hosted: Hosted, every: Mapping[str, Hosted]) -> Reach:
     held, _ = held_on(store, lent.person.subject, hosted)
     if hosted.name != DASHBOARD:
-        return Reach(held, delegations.narrowed(store, lent.delegation, hosted.name, hosted.roles))
+        all_, to_prepare, to_make = (
+            delegations.narrowed(store, lent.delegation, hosted.name, hosted.roles, going=going) for going in reversed(ALLOWS)
+        )
+        with store.read() as connection:
+            limits = {tool: said for (name, tool), said in limits_in(connection).items() if name == hosted.name}
+            second_pair = frozenset(second_pair_in(connection, hosted.name, lent.person.subject))
+        return Reach(held, all_, to_prepare, to_make, limits, second_pair)
     plugins = (each for name, each in every.items() if name != DASHBOARD)
     anything = any(delegations.narrowed(store, lent.delegation, each.name, each.roles) for each in plugins)
-    return Reach(held, _TO_LOOK if anything else {})
+    reached: Holdings = _TO_LOOK if anything else {}
+    return Reach(held, reached, reached, reached)
 
 
 def _accounts_in(holdings: Holdings) -> int:

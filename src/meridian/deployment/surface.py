@@ -35,9 +35,9 @@ from meridian.deployment.calls import StoredCalls, TooMany
 from meridian.deployment.gateway import Changed, Gateway
 from meridian.deployment.known import RESULT, Known
 from meridian.deployment.oauth.metadata import Place
-from meridian.deployment.reaching import DASHBOARD, Hosted, opening, words_of
+from meridian.deployment.reaching import DASHBOARD, Hosted, words_of
 from meridian.deployment.repeats import KEY, LONGEST_KEY, Repeats, digest_of_record, keyed_act
-from meridian.deployment.standing import Lent, Presented, Standing
+from meridian.deployment.standing import Lent, Presented, Reach, Standing
 from meridian.deployment.store import Store
 from meridian.pages.answering import refused
 from meridian.pages.tools import Tool
@@ -48,6 +48,8 @@ __all__ = ["Surface"]
 TTL_MS: Final = 10_000
 """How long a client may keep its list: a change of access is to show within 30 seconds."""
 LONGEST_TOOL_NAME: Final = 200
+PREPARE: Final = surface_name(DASHBOARD, "prepare_change")
+"""The tool by which an act is prepared."""
 MOST_CHANGES: Final = 20
 """So many times a call is looked at anew, where each time somebody changed who may ask what before it was opened."""
 
@@ -103,6 +105,11 @@ class Surface:
         self._max_body_bytes = max_body_bytes
         self._offered = {each.name: each for each in _offered(gateway.hosted)}
         self._described = {name: _described(each) for name, each in self._offered.items()}
+        self._described |= {
+            _to_prepare(name): _described(each, only_prepares=True)
+            for name, each in self._offered.items()
+            if each.tool.checked_by is not None
+        }
         self._served: Callable[[Scope, Receive, Send, _Client], Awaitable[None]] | None = None
 
     @asynccontextmanager
@@ -258,10 +265,15 @@ class Surface:
         if caller is None:
             reach = await self._standing.reach(who, offered.hosted)
             level, carried = reach.opening(offered.tool)
-            if level is None:
+            if level is None and reach.goes(offered.tool) is None:
                 return await self._refuse(
                     who, offered.hosted.name, name, "not_served", _not_served(offered, reach.held, reach.lent)
                 )
+            if _awaits_consent(who, offered):
+                raise _AwaitsConsent
+            if level is None:
+                reason, said = _not_to_be_made(offered, reach)
+                return await self._refuse(who, offered.hosted.name, name, reason, said)
             caller = who.callers[name] = Caller(
                 subject=who.person.subject,
                 display_name=who.person.display_name,
@@ -272,8 +284,6 @@ class Surface:
                 client_name=who.delegation.client_name,
                 tool_name=offered.tool.name,
             )
-        if _awaits_consent(who, offered):
-            raise _AwaitsConsent
 
         record = None if offered.tool.reads else digest_of_record(offered.tool, arguments)
 
@@ -301,17 +311,21 @@ class Surface:
         return outcome
 
     async def _listed(self, who: Lent) -> tuple[str, ...]:
-        """The names of the tools that a client is listed, in an order that stays."""
+        """The names of the tools that a client is listed, in an order that stays; of an act that it may prepare alone, the name
+        of what says so."""
         if who.listed is None:
-            lent = {
-                name: (await self._standing.reach(who, hosted)).lent
+            reached = {
+                name: await self._standing.reach(who, hosted)
                 for name, hosted in self._gateway.hosted.items()
                 if who.delegation.reaches(name)
             }
-            who.listed = tuple(
-                name
+            goes = {
+                name: reached[each.hosted.name].goes(each.tool)
                 for name, each in self._offered.items()
-                if opening(each.tool, lent.get(each.hosted.name, {})) is not None and not _awaits_consent(who, each)
+                if each.hosted.name in reached and not _awaits_consent(who, each)
+            }
+            who.listed = tuple(
+                name if far == "make" else _to_prepare(name) for name, far in goes.items() if far in ("make", "prepare")
             )
         return who.listed
 
@@ -417,7 +431,30 @@ def _offered(hosted: Mapping[str, Hosted]) -> Iterator[Offered]:
 
 def _awaits_consent(who: Lent, offered: Offered) -> bool:
     """Whether a tool acts and the person was not shown that when they lent it."""
-    return not offered.tool.reads and who.delegation.awaits_consent((offered.hosted.name, offered.tool.name))
+    if offered.tool.reads or offered.hosted.name == DASHBOARD:  # what is prepared there is asked of its own act
+        return False
+    return who.delegation.awaits_consent((offered.hosted.name, offered.tool.name))
+
+
+def _to_prepare(name: str) -> str:
+    """What an act is listed by that a client may prepare and not make."""
+    return f"{name} (prepare only)"
+
+
+def _not_to_be_made(offered: Offered, reach: Reach) -> tuple[str, str]:
+    """Why an act that the client reaches is not made by it, in a word and in a sentence."""
+    prepare = (
+        f'Call {PREPARE} with {{"tool": {json.dumps(offered.name)}, "arguments": …}}: it is checked and kept, and a person '
+        "makes it on its page."
+    )
+    if reach.goes(offered.tool) == "may_not":
+        return "may_not", f"{offered.name} is for people: no client of your person's may make it, nor prepare it."
+    if offered.tool.name in reach.second_pair:
+        return (
+            "second_pair_of_eyes",
+            f"{offered.name} needs a second pair of eyes from your person, and so somebody else to make it. {prepare}",
+        )
+    return "prepare_only", f"{offered.name} may be prepared by this client, and not made. {prepare}"
 
 
 def _place(scope: Scope, host: str) -> Place:
@@ -451,13 +488,16 @@ def _not_served(offered: Offered, held: Holdings, lent: Holdings) -> str:
     return f"{offered.name} serves {serves}; your person holds {holds}{here}{also}."
 
 
-def _described(each: Offered) -> dict[str, Any]:
-    """A tool as the protocol lists it."""
+def _described(each: Offered, *, only_prepares: bool = False) -> dict[str, Any]:
+    """A tool as the protocol lists it; where its client may prepare it alone, with that said beforehand."""
     tool = each.tool
+    before = (
+        f"Prepare only: call {PREPARE} with this tool's name and arguments, and a person makes it. " if only_prepares else ""
+    )
     return {
         "name": each.name,
         "title": tool.title,
-        "description": tool.description,
+        "description": before + tool.description,
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from meridian.deployment import allowing, identity
-from meridian.deployment.allowing import ALLOWS, Allows
+from meridian.deployment.allowing import ALLOWS, WORDS, Allows
 from meridian.deployment.dashboard.desk import address, again, desk_of, pages
 from meridian.deployment.reaching import Hosted, held_on
 from meridian.errors import Problem, Refusal
@@ -21,8 +21,6 @@ from meridian.plugins import surface_name
 from meridian.records import field
 
 _WHY: Final = "people alone say who must look, and how far agents may go"
-
-WORDS: Final[dict[Allows, str]] = {"make": "make it", "prepare": "prepare it only", "may_not": "neither make nor prepare it"}
 
 
 @dataclass(frozen=True)

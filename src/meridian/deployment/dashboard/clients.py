@@ -74,6 +74,7 @@ class MakeToken:
     client_name: str = field(default="", title="Client", max_length=1_000)
     rows: list[str] = field(default_factory=list, title="What it may reach")
     days: int = field(default=30, title="For how long", choices=LASTING_DAYS)
+    prepares: list[str] = field(default_factory=list)
     shown: str = field(default="", max_length=100)
 
 
@@ -111,6 +112,7 @@ def clients(request: Request[WhichClient]) -> Response:
         lasting=LASTING_DAYS,
         again=redraw,
         ticked={value for name, value in pairs if name == "rows"},
+        prepares={value for name, value in pairs if name == "prepares"},
         days=next((value for name, value in pairs if name == "days"), "30"),
         named=lambda row: row_named(row, desk.hosted),
     )
@@ -131,7 +133,14 @@ def make_token(request: Request[MakeToken]) -> Response:
         )
     acts = acts_under(offered, rows)
     made, token = delegations.make_by_hand(
-        desk.store, request.caller.subject, asked.client_name, rows, asked.days, now=desk.clock(), acts=acts
+        desk.store,
+        request.caller.subject,
+        asked.client_name,
+        rows,
+        asked.days,
+        now=desk.clock(),
+        acts=acts,
+        prepares=frozenset(map(row_in, asked.prepares)) & frozenset(rows),
     )
     url = f"{origin_of(request)}/mcp"
     return pages.render(

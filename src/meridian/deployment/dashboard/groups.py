@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 from meridian.callers import LEVELS
 from meridian.deployment import access, identity, provider_groups
 from meridian.deployment.access import AccessGroup, AccessRow, AccountGroup, GroupKind, Permission, UserGroup
+from meridian.deployment.allowing import ALLOWS, WORDS
 from meridian.deployment.dashboard.desk import Desk, address, again, desk_of, only_people, pages, row_in, row_named, text_of
 from meridian.deployment.store import Store
 from meridian.errors import Refusal
@@ -27,7 +28,18 @@ KINDS: Final[Mapping[GroupKind, str]] = {"user": "User group", "account": "Accou
 
 _BY_HAND: Final = tuple(
     f"/groups/{each}"
-    for each in ("remove", "join", "leave", "name", "unname", "put-account", "take-account", "put-level", "take-level")
+    for each in (
+        "remove",
+        "join",
+        "leave",
+        "name",
+        "unname",
+        "put-account",
+        "take-account",
+        "put-level",
+        "take-level",
+        "how-far",
+    )
 )
 """Where the forms go that a group's page draws by hand."""
 
@@ -38,7 +50,7 @@ class WhichGroup:
 
     kind: Literal["user", "account", "access"] = "user"
     group: str = field(default="", max_length=100)
-    done: Literal["", "added", "removed", "joined", "left", "named", "unnamed", "put", "taken"] = ""
+    done: Literal["", "added", "removed", "joined", "left", "named", "unnamed", "put", "taken", "said"] = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,15 @@ class RowIn:
 
     group: str = field(max_length=100)
     row: str = field(title="Level", max_length=200)
+
+
+@dataclass(frozen=True)
+class HowFar:
+    """How far clients may go with the acts of a row."""
+
+    group: str = field(max_length=100)
+    row: str = field(title="Level", max_length=200)
+    clients: str = field(title="A client may", choices=ALLOWS)
 
 
 @pages.page(
@@ -187,6 +208,15 @@ def take_level(request: Request[RowIn]) -> Response:
     return pages.answer(None, None, location=address("/groups", kind="access", group=asked.group, done="taken"))
 
 
+@pages.route("/groups/how-far", levels="admin", methods=["POST"], params=HowFar, tool=False, why=only_people)
+def how_far(request: Request[HowFar]) -> Response:
+    """Say how far clients may go with the acts that a level of an access group gives."""
+    asked = request.params
+    clients = next(each for each in ALLOWS if each == asked.clients)
+    access.name_how_far(desk_of(request).store, asked.group, row_in(asked.row), clients)
+    return pages.answer(None, None, location=address("/groups", kind="access", group=asked.group, done="said"))
+
+
 def names_of(desk: Desk) -> dict[tuple[GroupKind, str], str]:
     """The name of each group, by its kind and its id."""
     found: dict[tuple[GroupKind, str], str] = {}
@@ -202,6 +232,7 @@ def _one(request: Request[WhichGroup], group: Group) -> Response:
     inside: list[tuple[str, str, str]] = []
     choices: list[tuple[str, str]] = []
     named: tuple[str, ...] | None = None
+    going: dict[str, str] = {}
     match group:
         case UserGroup():
             everybody = [
@@ -221,6 +252,7 @@ def _one(request: Request[WhichGroup], group: Group) -> Response:
             inside = [(*each, "") for each in every if each[0] in group.accounts]
             choices = [each for each in every if each[0] not in group.accounts]
         case AccessGroup():
+            going = {text_of(row): WORDS[clients] for row, clients in group.clients.items()}
             inside = [(text_of(each), row_named(each, desk.hosted), "") for each in group.rows]
             choices = [
                 (text_of(each), row_named(each, desk.hosted)) for each in _rows_there_are(desk) if each not in group.rows
@@ -239,6 +271,8 @@ def _one(request: Request[WhichGroup], group: Group) -> Response:
         names=names_of(desk),
         no=again(request, *_BY_HAND),
         done=request.params.done,
+        ways=[(each, WORDS[each].capitalize()) for each in ALLOWS],
+        going=going,
     )
 
 

@@ -50,6 +50,7 @@ class Answer:
     decision: Literal["allow", "deny"] = field(default="deny")
     covers: Literal["rows", "everything"] = field(default="rows")
     rows: list[str] = field(default_factory=list)
+    prepares: list[str] = field(default_factory=list)
     days: int = field(default=30, choices=LASTING_DAYS)
 
 
@@ -84,11 +85,12 @@ class Shown:
     def covered(self, answer: Answer) -> Covers:
         """What the delegation covers that the person answers with. Raises Refusal for a row that was not offered."""
         if answer.covers == "everything":
-            return Covers(everything=True)
+            return Covers(everything=True, only_prepares="everything" in answer.prepares)
         rows = {row_in(each) for each in answer.rows}
         if not rows <= {each.row for each in self.offered}:
             raise Refusal("You can lend no more than you hold.", [Problem("rows", "tick rows that stand here, and no others")])
-        return Covers(tuple(sorted(rows)), acts=lending.acts_under(self.offered, rows))
+        prepares = frozenset(row_in(each) for each in answer.prepares) & rows
+        return Covers(tuple(sorted(rows)), acts=lending.acts_under(self.offered, rows), prepares=prepares)
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class Consenting:
         self, request: Request, shown: Shown, pairs: Sequence[tuple[str, str]] | None = None, again: Again | None = None
     ) -> Response:
         nonce, token = self._signing_in.token_for(request)
-        covers, rows, days = _typed(pairs) if pairs is not None else _as_before(shown)
+        covers, rows, prepares, days = _typed(pairs) if pairs is not None else _as_before(shown)
         redirect_uri = shown.asked.redirect_uri
         page = self._drawing.page(
             request,
@@ -236,6 +238,7 @@ class Consenting:
             new=shown.new,
             covers=covers,
             ticked=rows,
+            prepares=prepares,
             days=days,
             lasting=LASTING_DAYS,
             again=again,
@@ -260,18 +263,25 @@ _ANSWERED: Final = (
 )
 
 
-def _typed(pairs: Sequence[tuple[str, str]]) -> tuple[str, frozenset[str], str]:
-    """What the form said, to be shown in it again: what is covered, the rows ticked, and for how long."""
+def _typed(pairs: Sequence[tuple[str, str]]) -> tuple[str, frozenset[str], frozenset[str], str]:
+    """What the form said, to be shown in it again: what is covered, the rows ticked, what to prepare only, and how long."""
     said = dict(pairs)
-    return said.get("covers", "rows"), frozenset(value for name, value in pairs if name == "rows"), said.get("days", "30")
+    rows, prepares = (frozenset(value for each, value in pairs if each == name) for name in ("rows", "prepares"))
+    return said.get("covers", "rows"), rows, prepares, said.get("days", "30")
 
 
-def _as_before(shown: Shown) -> tuple[str, frozenset[str], str]:
+def _as_before(shown: Shown) -> tuple[str, frozenset[str], frozenset[str], str]:
     """What the person lent the client before; nothing where they did not."""
     if shown.before is None:
-        return "rows", frozenset(), "30"
-    covers = "everything" if shown.before.covers.everything else "rows"
-    return covers, frozenset(map(lending.text_of, shown.before.rows)), "30"
+        return "rows", frozenset(), frozenset(), "30"
+    before = shown.before.covers
+    prepares = {*map(lending.text_of, before.prepares), *(["everything"] if before.only_prepares else [])}
+    return (
+        "everything" if before.everything else "rows",
+        frozenset(map(lending.text_of, before.rows)),
+        frozenset(prepares),
+        "30",
+    )
 
 
 def _asked_from(request: Request) -> str:

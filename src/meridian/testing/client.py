@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, Self, TypeAlias
 from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 
 from meridian.callers import LEVELS, Accounts, Caller, Holding, Holdings, Level, Role, cut
-from meridian.pages import Declaration, Pages, Plugin, Tool, assertion
+from meridian.pages import Declaration, Pages, Plugin, Prepared, Tool, assertion
 from meridian.pages.answering import refused
 from meridian.pages.assertion import Claims
 from meridian.pages.guarding import not_reached, opening, serves
@@ -53,7 +53,8 @@ class PageClient:
     `read` name the accounts the person may write and read, on each of `roles` (all of the plugin's where none are named), or
     by role: `write={"operations": {"ACC-1"}}`. Where neither names one, the person holds both levels and reaches no account.
     They hold `admin` too, which reaches none, unless it is False, or on the roles alone that it names. As a context manager it
-    runs the plugin's lifespan around the block. `clock` tells the time, aware and in UTC.
+    runs the plugin's lifespan around the block. `prepared` is a change that every page is opened from; `second_pair_of_eyes`
+    name the acts that need one from this person. `clock` tells the time, aware and in UTC.
 
     >>> from meridian import Pages
     >>> from meridian.testing import PageClient
@@ -82,6 +83,8 @@ class PageClient:
         client_name: str = "An agent",
         settings: object = None,
         instance: str = "plugin",
+        prepared: Prepared | None = None,
+        second_pair_of_eyes: Iterable[str] = (),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.pages = pages
@@ -95,6 +98,13 @@ class PageClient:
         self.instance_key = f"the key of {instance}, that only tests know".encode()
         self.deployment_key = plugin.deployment_key if isinstance(plugin, InMemoryBook) else DEPLOYMENT_KEY
         self._book = plugin if isinstance(plugin, InMemoryBook) else None
+        self.prepared_changes: list[Prepared] = []
+        self._prepared = prepared
+        self._second_pair = tuple(second_pair_of_eyes)
+        if prepared is not None:
+            if self._book is None:
+                raise TypeError("a page is opened from a prepared change through the door of a book: give book() as the plugin")
+            self._book.keep_prepared(prepared)
         self._clock = clock
         self.plugin: Any = _standing_in(plugin, pages, instance, settings)
         self.served = Served(
@@ -203,7 +213,11 @@ class PageClient:
 
     def form_token(self, level: Level) -> str:
         """The token of this person's forms at `level`."""
-        return assertion.form_token(self.instance_key, self.subject, self.instance, level)
+        return assertion.form_token(self.instance_key, self.subject, self.instance, level, prepared=self._shows)
+
+    @property
+    def _shows(self) -> tuple[str, int] | None:
+        return None if self._prepared is None else (self._prepared.prepared_call_id, 1)
 
     # ── As an agent ────────────────────────────────────────────────────────
 
@@ -255,6 +269,38 @@ class PageClient:
         said = json.loads(answered) if is_json else answered
         return ToolAnswered(heard.status, said, opened, AnsweredHeaders(heard.headers))
 
+    def prepare_tool(
+        self, name: str, arguments: Mapping[str, Any] | object = None, *, reason: str = "", level: Level | None = None
+    ) -> ToolAnswered:
+        """Prepare the act `name` instead of making it, as the surface does: its check runs with this person's claims.
+
+        Answers `prepared`, and the change is the last of `prepared_changes`, for another client's `prepared=`; or what the check
+        refuses.
+        """
+        tool, body = self.tool(name), _json_of(arguments)
+        opened = level or opening(tool, self.holdings)
+        if opened is None:
+            return ToolAnswered(403, refused("not_served", not_reached(name, tool, self.holdings)), None, AnsweredHeaders(()))
+        caller = self.caller(opened, method=tool.method, path=tool.path, body=body, tool=name, acts=False, only="check")
+        headers = [("content-type", JSON), ("accept", JSON), (assertion.HEADER, caller.header)]
+        with self._open(caller):
+            heard = ask(self.served, method=tool.method, path=tool.path, headers=headers, body=body)
+        said = json.loads(heard.body)
+        if "record" in said:
+            change = Prepared(
+                prepared_call_id=f"PC-{len(self.prepared_changes) + 1}",
+                arguments_json=json.dumps(said["record"]),
+                prepared_by_display_name=self.display_name,
+                reason=reason,
+                tool_name=name,
+                prepared_by=self.subject,
+                client_name=self.client_name,
+                prepared_at=self._clock(),
+            )
+            self.prepared_changes.append(change)
+            said = {"outcome": "prepared", "prepared_call_id": change.prepared_call_id, "detail": "It waits to be made."}
+        return ToolAnswered(heard.status, said, opened, AnsweredHeaders(heard.headers))
+
     # ── Who asks ───────────────────────────────────────────────────────────
 
     @property
@@ -274,6 +320,7 @@ class PageClient:
         body: bytes = b"",
         tool: str | None = None,
         acts: bool | None = None,
+        only: assertion.Only | None = None,
         seconds: int = CALL_SECONDS,
     ) -> _Person:
         if level not in LEVELS:
@@ -295,6 +342,7 @@ class PageClient:
             delegation_id=None if tool is None else self.delegation_id,
             client_name=None if tool is None else self.client_name,
             tool_name=tool,
+            prepared_call_id=self._made_by(declaration, acts) if tool is None else None,
             session=self._caller,
         )
         claims = Claims(
@@ -307,8 +355,17 @@ class PageClient:
             call_id=f"C-{secrets.token_hex(8)}",
             expires_at=int(self._clock().timestamp()) + seconds,
             acts=acts,
+            only=only,
+            shows=self._shows if tool is None else None,
+            second_pair=self._second_pair if tool is None else (),
         )
         return replace(caller, header=self._sign(claims), call_id=claims.call_id)
+
+    def _made_by(self, declaration: Declaration | None, acts: bool) -> str | None:
+        """The prepared change that an act makes, where the page was opened from one of it."""
+        prepared = self._prepared
+        makes = acts and prepared is not None and declaration is not None and declaration.name == prepared.tool_name
+        return prepared.prepared_call_id if makes and prepared is not None else None
 
     def _sign(self, claims: Claims) -> str:
         listed = assertion.LISTED_ACCOUNTS if self._book is not None else EVERY_SET

@@ -21,6 +21,7 @@ __all__ = [
     "Account",
     "Checked",
     "Choice",
+    "Difference",
     "Draft",
     "Instrument",
     "Lot",
@@ -76,6 +77,15 @@ class Checked:
     cost: Decimal | None = meridian.field(
         default=None, description="What all lots cost together; left out where one of them does not say."
     )
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell that was prepared otherwise than the book has it."""
+
+    cell: str
+    in_the_book: str
+    prepared: str
 
 
 @dataclass(frozen=True)

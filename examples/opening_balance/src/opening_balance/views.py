@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
 from functools import partial
@@ -17,13 +18,14 @@ from urllib.parse import urlencode
 
 import meridian
 from meridian.commands import Entries, Entry, ListEntries, ListPositions, Positions, RecordOpeningBalance, same_balance
-from meridian.records import write_form
+from meridian.records import read_json, shape_of, write_form
 from opening_balance.records import (
     MAX_POSITIONS,
     MAX_STATEMENT,
     Account,
     Checked,
     Choice,
+    Difference,
     Draft,
     Lot,
     Position,
@@ -132,10 +134,33 @@ async def sample(request: meridian.Request) -> meridian.Response:
     why="it draws the form that confirm_opening_balance is the tool of",
 )
 async def opening(request: meridian.Request[Started]) -> meridian.Response:
-    """Write an opening balance by hand, or go on with one that was started from a statement."""
+    """Write an opening balance by hand, or go on with one that was started from a statement or prepared."""
     # What the form was started from is told by the form alone, when it is drawn again: a link could say anything.
     started = request.reading.record if request.redraw else None
-    return pages.render("opening.html", started=started if started and started.statements else None)
+    prepared = await request.prepared()
+    return pages.render(
+        "opening.html",
+        started=started if started and started.statements else None,
+        prepared=prepared,
+        differs=await _what_differs(prepared, request) if prepared else (),
+    )
+
+
+async def _what_differs(prepared: meridian.Prepared, request: meridian.Request[Started]) -> list[Difference]:
+    """Each cell that was prepared otherwise than the book has it for that account and day; nothing where it has none."""
+    draft = read_json(shape_of(Draft), prepared.arguments_json).record
+    if draft is None or draft.account not in request.caller.read:
+        return []
+    listed = await request.plugin.list_entries(ListEntries(draft.account), acting_for=request.caller.header)
+    standing = next((entry for entry in listed.entries if entry.as_of == draft.as_of), None)
+    if standing is None:
+        return []
+    before, after = (dict(write_form(replace(draft, positions=each.positions))) for each in (standing, draft))
+    return [
+        Difference(path, before.get(path, ""), after.get(path, ""))
+        for path in {**after, **before}
+        if before.get(path) != after.get(path)
+    ]
 
 
 @pages.route(

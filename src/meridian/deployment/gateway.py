@@ -560,9 +560,7 @@ class Gateway:
             shows=asked.shows,
             second_pair=asked.second_pair,
         )
-        return _Call(
-            call_id, assertion.write(claims, asked.hosted.key, self._deployment_key), making=asked.making
-        )
+        return _Call(call_id, assertion.write(claims, asked.hosted.key, self._deployment_key), making=asked.making)
 
     async def _close(self, call: _Call) -> None:
         """Close the call, once."""

@@ -274,8 +274,8 @@ class PageClient:
     ) -> ToolAnswered:
         """Prepare the act `name` instead of making it, as the surface does: its check runs with this person's claims.
 
-        Answers `prepared`, and the change is the last of `prepared_changes`, for another client's `prepared=`; or what the check
-        refuses.
+        Answers `prepared`, and the change is the last of `prepared_changes`, for another client's `prepared=`; or what the
+        check refuses.
         """
         tool, body = self.tool(name), _json_of(arguments)
         opened = level or opening(tool, self.holdings)

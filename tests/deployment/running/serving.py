@@ -20,6 +20,13 @@ from meridian.deployment.app import Deployment, utc_now
 from meridian.deployment.demo import DemoPerson
 
 TO_LOOK = [
+    "dashboard__list_prepared_changes",
+    "dashboard__read_prepared_change",
+    "dashboard__count_prepared_changes",
+    "dashboard__prepare_change",
+    "dashboard__amend_prepared_change",
+    "dashboard__recheck_prepared_change",
+    "dashboard__withdraw_prepared_change",
     "dashboard__list_plugins",
     "dashboard__read_plugin_summary",
     "dashboard__read_plugin_access",

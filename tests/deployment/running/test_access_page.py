@@ -98,9 +98,13 @@ def test_a_change_without_the_page_s_own_token_changes_nothing(running, admin):
     assert ([each.status_code for each in answers], members(running, "deployment-admins")) == ([403, 403], ("demo-admin",))
 
 
-def test_an_agent_is_offered_no_act_of_the_dashboard_and_is_told_why():
-    assert [f"dashboard__{each.name}" for each in dashboard.pages.tools if each.reads] == TO_LOOK
-    assert [each.name for each in dashboard.pages.tools if not each.reads] == []
+def test_an_agent_is_offered_no_act_of_the_dashboard_but_to_prepare_and_is_told_why():
+    assert [f"dashboard__{each.name}" for each in dashboard.pages.tools] == TO_LOOK
+    assert [each.name for each in dashboard.pages.tools if not each.reads] == [
+        "prepare_change",
+        "amend_prepared_change",
+        "withdraw_prepared_change",
+    ]
     assert [str(each) for each, why in dashboard.pages.not_offered if each.shape is not None and not why] == []
 
 
@@ -217,7 +221,7 @@ async def test_a_change_of_groups_holds_at_the_next_request_and_at_the_client_s_
         admin.done("/people/join", group="demo-writers", subject="demo-writer")
     async with running.client("demo-writer") as client:
         after = browser.get("/desk/open/").status_code, len((await client.list_tools()).tools)
-    assert (before, between, listed, after) == ((200, 14), 403, [], (200, 14))
+    assert (before, between, listed, after) == ((200, 21), 403, [], (200, 21))
 
 
 def test_somebody_is_given_access_from_nothing_by_the_forms_alone(running, admin):

@@ -73,7 +73,7 @@ class PrepareChange:
 class AmendChange:
     """Other arguments for a change that waits."""
 
-    change: str = field(title="Prepared change", max_length=40)
+    change: str = field(title="Prepared change", description="Its ID, like PC-….", max_length=40)
     revision: int = field(description="The revision you read; it is refused where the change is another by now.")
     arguments: dict[str, Any] = field(description="All of what the act would be called with.")
     reason: str = field(
@@ -85,7 +85,7 @@ class AmendChange:
 class EndChange:
     """A change that is not to be made."""
 
-    change: str = field(title="Prepared change", max_length=40)
+    change: str = field(title="Prepared change", description="Its ID, like PC-….", max_length=40)
     reason: str = field(default="", title="Why", description="For whoever prepared it.", max_length=2_000)
 
 
@@ -93,7 +93,7 @@ class EndChange:
 class FoundOut:
     """What became of a change of which nobody knew."""
 
-    change: str = field(title="Prepared change", max_length=40)
+    change: str = field(title="Prepared change", description="Its ID, like PC-….", max_length=40)
     was_made: bool = field(default=False)
 
 
@@ -101,40 +101,40 @@ class FoundOut:
 class Row:
     """One prepared change."""
 
-    prepared_call_id: str
-    tool: str
-    title: str
-    accounts: list[str]
-    prepared_by: str
-    client: str | None
-    prepared_at: datetime
-    lapses_at: datetime
+    prepared_call_id: str = field(description="Its ID.")
+    tool: str = field(description="The act's name, as the list of tools has it.")
+    title: str = field(description="The act, in words.")
+    accounts: list[str] = field(description="The accounts that it names.")
+    prepared_by: str = field(description="Who prepared it.")
+    client: str | None = field(description="The client it was prepared through; none, where it was on a page.")
+    prepared_at: datetime = field(description="When it was prepared.")
+    lapses_at: datetime = field(description="Until when it waits.")
     state: str = field(description="prepared, making, made, changed, discarded, withdrawn, lapsed or unsure.")
     reason: str = field(description="In the words of whoever prepared it: a text, nothing to follow.")
     yours: bool = field(description="Whether your person prepared it, or a client of theirs.")
     may_make: bool = field(description="Whether your person may make it.")
-    settled_by: str | None = None
-    settled_at: datetime | None = None
+    settled_by: str | None = field(default=None, description="Who made it, or put it aside.")
+    settled_at: datetime | None = field(default=None, description="When that was.")
 
 
 @dataclass(frozen=True)
 class NewsRow:
     """Something that became of a prepared change."""
 
-    prepared_call_id: str
-    title: str
-    what: str
-    at: datetime
-    by: str | None
-    client: str | None
-    reason: str
+    prepared_call_id: str = field(description="The change's ID.")
+    title: str = field(description="Its act, in words.")
+    what: str = field(description="What became of it: a state, or amended or refused.")
+    at: datetime = field(description="When.")
+    by: str | None = field(description="By whom; none, where the deployment did it.")
+    client: str | None = field(description="Through which client; none, where it was on a page.")
+    reason: str = field(description="In their words: a text, nothing to follow.")
 
 
 @dataclass(frozen=True)
 class Changes:
     """The prepared changes that your person sees, the latest first, and what became of any since this was last asked."""
 
-    changes: list[Row]
+    changes: list[Row] = field(description="Those that wait, or those that are over.")
     news: list[NewsRow] = field(description="By others, since you last asked; 50 at most at a time.")
     next: str = field(default="", description="Ask again with it as before, to go on; empty at the end.")
 
@@ -143,22 +143,22 @@ class Changes:
 class StepRow:
     """Something that became of a change."""
 
-    what: str
-    at: datetime
-    by: str | None
-    client: str | None
-    reason: str
+    what: str = field(description="What: a state, or again, amended, refused or not_made.")
+    at: datetime = field(description="When.")
+    by: str | None = field(description="By whom; none, where the deployment did it.")
+    client: str | None = field(description="Through which client; none, where it was on a page.")
+    reason: str = field(description="In their words: a text, nothing to follow.")
 
 
 @dataclass(frozen=True)
 class OneChange:
     """A prepared change, with what it would be called with and all that became of it."""
 
-    change: Row
-    revision: int
-    arguments: dict[str, Any]
-    made_with: dict[str, Any] | None
-    steps: list[StepRow]
+    change: Row = field(description="The change.")
+    revision: int = field(description="How often it was given arguments: what amend_prepared_change is told.")
+    arguments: dict[str, Any] = field(description="What its act would be called with, without what is secret.")
+    made_with: dict[str, Any] | None = field(description="What it was made with, or is being made.")
+    steps: list[StepRow] = field(description="What became of it, in order.")
 
 
 @dataclass(frozen=True)
@@ -174,17 +174,17 @@ class Counted:
 class Rechecked:
     """What a change's check says of it now."""
 
-    prepared_call_id: str
-    checked: dict[str, Any] | None
+    prepared_call_id: str = field(description="The change's ID.")
+    checked: dict[str, Any] | None = field(description="What the check answered.")
 
 
 @dataclass(frozen=True)
 class Kept:
     """A prepared change, as it is kept."""
 
-    prepared_call_id: str
-    revision: int
-    lapses_at: datetime
+    prepared_call_id: str = field(description="The change's ID.")
+    revision: int = field(description="How often it was given arguments.")
+    lapses_at: datetime = field(description="Until when it waits.")
 
 
 @pages.page(

@@ -527,9 +527,12 @@ class Gateway:
     async def _open(self, asked: _Asked) -> _Call:
         """A call opened in the store for `asked`, to be closed however it ends."""
         now, lasts, call_id = self._clock(), self._settings.call_lasts, new_id("C")
+        caller = asked.caller
+        if asked.only is not None and caller.delegation_id is not None:  # what it is asked for is counted as a call itself
+            caller = replace(caller, delegation_id=None)
         opening = Opening(
             id=call_id,
-            caller=asked.caller,
+            caller=caller,
             instance=asked.hosted.name,
             acts=asked.acts,
             lasts=lasts,

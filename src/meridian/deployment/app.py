@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import meridian.pages
-from meridian.callers import Holdings, Level
+from meridian.callers import Caller, Holdings, Level
 from meridian.deployment import access, calls, dashboard, delegations, instances, repeats
 from meridian.deployment.book import StoredBook
 from meridian.deployment.calls import CallLimits, StoredCalls
@@ -133,7 +133,7 @@ class Deployment:
             )
             self.instances += (instance,)
             host(each.name, each.pages, Plugin(each.name, door, _settings_of(each, instance), settings.storage_url(each.name)))
-        preparing = Preparing(self.store, dict(hosted), clock)
+        self._preparing = preparing = Preparing(self.store, dict(hosted), clock)
         self._desk = Desk(self.store, dict(hosted), clock, settings, preparing)
         host(DASHBOARD, dashboard.pages, self._desk)
         self._drawing = Drawing()
@@ -266,6 +266,7 @@ class Deployment:
             return rows, access.is_deployment_admin(store, person.subject), soon
 
         rows, admin, soon = await self.store.run(look)
+        seen = await self._preparing.listed(Caller(person.subject, person.display_name, "read"), waiting=True)
         nonce, token = self._signing_in.token_for(request)
         page = self._drawing.page(
             request,
@@ -277,6 +278,7 @@ class Deployment:
             only_manage=bool(rows) and all(button.word == "Manage" for _, _, buttons in rows for button in buttons),
             admin=admin,
             soon=soon,
+            to_make=sum(each.may_make for each in seen),
         )
         return self._signing_in.keep(request, page, nonce)
 

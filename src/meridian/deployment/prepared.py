@@ -65,6 +65,7 @@ WAITING: Final[tuple[State, ...]] = ("prepared", "making")
 LASTING_DAYS: Final = 14
 LONGEST_REASON: Final = 2_000
 _STEPS_TOLD: Final = 1_000
+LONGEST_ARGUMENTS: Final = 1_000_000
 _MOST_WAITING: Final = 500
 """How many changes one person, with all their clients, may have waiting."""
 
@@ -173,7 +174,7 @@ def keep(
 
     Raises Refusal: `too_many_prepared`, or by the path of what is too long.
     """
-    _check_reason(reason)
+    _check(reason, arguments)
     sweep(connection, now)
     for _ in range(2):
         found = connection.execute(
@@ -331,7 +332,7 @@ def amend(
     """The change with other arguments, as its next revision: whoever has a page of the last one open cannot make it from there.
     Without a `reason` the one before stays. Raises Refusal that says what became of it instead, or that another with an equal
     record waits."""
-    _check_reason(reason)
+    _check(reason, arguments)
     row = _row(connection, change, now)
     if row.state != "prepared" or row.revision != revision:
         raise _instead(row, revision, now)
@@ -550,6 +551,15 @@ def _instead(row: Row[Any], revision: int, now: datetime) -> Refusal:
         "unsure": "Nobody knows whether it was made: look in the book, and say so on its page.",
     }
     return Refusal(f"{row.id}: {said[row.state]}", reason="changed_since" if row.state == "prepared" else row.state)
+
+
+def _check(reason: str, arguments: Arguments) -> None:
+    _check_reason(reason)
+    if len(arguments.json) > LONGEST_ARGUMENTS:
+        raise Refusal(
+            f"Nothing was prepared: its record has {len(arguments.json):,} characters; at most {LONGEST_ARGUMENTS:,} are kept.",
+            reason="too_long",
+        )
 
 
 def _check_reason(reason: str) -> None:

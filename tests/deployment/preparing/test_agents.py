@@ -224,3 +224,18 @@ async def test_each_client_and_the_page_have_a_place_of_their_own_in_what_is_new
     assert (count, await news(), await news()) == (1, ["made"], [])
     page = running.browser("demo-writer").get("/dashboard/view/inbox").text
     assert "New since you were last here" in page
+
+
+async def test_the_home_page_says_how_many_wait_for_one_to_make(running):
+    assert (await prepare(running))["outcome"] == "prepared"
+    homes = [running.browser(subject).get("/").text for subject in (COLLEAGUE, "demo-reader")]
+    assert ["1 prepared change</strong> for you to make" in each for each in homes] == [True, False]
+
+
+async def test_what_is_too_long_to_be_kept_is_refused_in_words(running):
+    lots = [{"quantity": f"{each + 1}", "cost": "1." + "0" * 90, "acquired": None} for each in range(9_000)]
+    rows = [{**BALANCE["positions"][0], "lots": lots}]
+    refused = await prepare(running, positions=rows)
+    long = await prepare(running, reason="r" * 2_001)
+    assert (refused["outcome"], "characters" in refused["detail"]) == ("refused", True)
+    assert [each["path"] for each in long["fields"]] == ["reason"]

@@ -6,8 +6,10 @@ states and what the book took agree at every step. A crash is a call that nobody
 
 from __future__ import annotations
 
+import atexit
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from tempfile import TemporaryDirectory
 
 from hypothesis import settings
@@ -44,21 +46,33 @@ class Kept:
     """Who opened its page, at which revision, showing what."""
 
 
+@cache
+def a_store() -> Store:
+    """One store for all runs, each of which has an act of its own."""
+    folder = TemporaryDirectory()
+    store = Store(f"sqlite:///{folder.name}/kept.db")
+    atexit.register(folder.cleanup)
+    atexit.register(store.close)
+    return store
+
+
 class Changes(RuleBasedStateMachine):
     """The changes of one act."""
 
+    now = utc_now()
+    acts = 0
+
     def __init__(self) -> None:
         super().__init__()
-        self.folder = TemporaryDirectory()
-        self.store = Store(f"sqlite:///{self.folder.name}/kept.db")
-        self.now = utc_now()
+        self.store = a_store()
+        Changes.acts += 1
+        self.act = f"act-{Changes.acts}"
         self.kept: dict[str, Kept] = {}
         self.book: list[tuple[str, str, int]] = []
         self.calls = 0
 
     def teardown(self) -> None:
-        self.store.close()
-        self.folder.cleanup()
+        Changes.now = self.now
 
     def waiting(self, values: int) -> str | None:
         self.sweep()
@@ -84,7 +98,7 @@ class Changes(RuleBasedStateMachine):
     def tries(self, work) -> str | None:
         """The reason that it is refused for; None where it is done."""
         try:
-            self.store.rewrite(work)
+            self.store.rewrite(work, lasting=False)
         except Refusal as no:
             return no.reason
         return None
@@ -94,7 +108,8 @@ class Changes(RuleBasedStateMachine):
     @rule(who=WHO, values=VALUES)
     def prepare(self, who: str, values: int) -> None:
         change, new = self.store.rewrite(
-            lambda to: prepared.keep(to, "desk", "act", said(values), by=By(who, who), reason="", now=self.now)
+            lambda to: prepared.keep(to, "desk", self.act, said(values), by=By(who, who), reason="", now=self.now),
+            lasting=False,
         )
         there = self.waiting(values)
         assert (new, change.id == there) == (there is None, there is not None)
@@ -131,13 +146,24 @@ class Changes(RuleBasedStateMachine):
             each.pages.append((who, each.revision, each.values))
 
     @precondition(lambda self: any(each.pages for each in self.kept.values()))
+    @rule(who=WHO, values=VALUES, data=st.data())
+    def amend_what_is_open(self, who: str, values: int, data: st.DataObject) -> None:
+        """So that pages of before are there to be saved."""
+        opened = [(id_, each) for id_, each in self.kept.items() if each.pages]
+        id_, each = data.draw(st.sampled_from(opened))
+        taken = self.waiting(values)
+        if each.state == "prepared" and taken is None:
+            self.store.rewrite(lambda to: prepared.amend(to, id_, each.revision, said(values), by=By(who, who), now=self.now))
+            each.values, each.revision = values, each.revision + 1
+
+    @precondition(lambda self: any(each.pages for each in self.kept.values()))
     @rule(data=st.data(), alters=st.none() | VALUES)
     def save_it(self, data: st.DataObject, alters: int | None) -> None:
         id_, each = data.draw(st.sampled_from([(id_, each) for id_, each in self.kept.items() if each.pages]))
         who, revision, shown = data.draw(st.sampled_from(each.pages))
         makes = shown if alters is None else alters
         self.calls += 1
-        call, until = f"C-{self.calls}", self.now + LASTS
+        call, until = f"C-{self.act}-{self.calls}", self.now + LASTS
         making = Making(id_, revision, said(makes))
         came = self.tries(lambda to: prepared.begin(to, making, call=call, until=until, by=By(who, who), now=self.now))
         self.sweep()
@@ -237,4 +263,4 @@ def said(values: int) -> Arguments:
 
 
 TestChanges = Changes.TestCase
-TestChanges.settings = settings(max_examples=max(5, settings().max_examples // 3), stateful_step_count=40)
+TestChanges.settings = settings(stateful_step_count=50)

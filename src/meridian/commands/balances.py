@@ -82,6 +82,8 @@ class Entry:
     delegation_id: str | None = field(default=None, description="The delegation it was recorded on; left out for a browser.")
     client_name: str | None = field(default=None, description="The client that asked; left out for a browser.")
     positions: list[Position] = field(default_factory=list, description="What the account held.")
+    prepared_call_id: str | None = field(default=None, description="The prepared change it was made by; left out for none.")
+    prepared_by: str | None = field(default=None, description="Who prepared that, by their name then; left out for none.")
 
 
 @dataclass(frozen=True)

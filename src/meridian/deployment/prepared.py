@@ -275,9 +275,9 @@ def begin(connection: Connection, making: Making, *, call: str, until: datetime,
     return _change(_row(connection, change, now))
 
 
-def command(connection: Connection, change: str, *, call: str, now: datetime) -> None:
+def command(connection: Connection, change: str, *, call: str, now: datetime) -> str:
     """Take the one command that the book may take under a change that is being made by `call`, in the transaction that writes
-    it down. Raises Refusal for another."""
+    it down; the name of who prepared it. Raises Refusal for another."""
     taken = connection.execute(
         update(prepared_changes)
         .where(_t.id == change, _t.state == "making", _t.call == call, _t.commanded_at.is_(None))
@@ -288,6 +288,7 @@ def command(connection: Connection, change: str, *, call: str, now: datetime) ->
             f"The prepared change {change} takes one command, while it is being made; this one came past that.",
             reason="made_already",
         )
+    return str(connection.scalar(select(_t.display_name).where(_t.id == change)))
 
 
 def refuse_instead(connection: Connection, change: str, revision: int, now: datetime) -> Refusal | None:

@@ -65,9 +65,9 @@ class InMemoryBook:
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         self.deployment_key = deployment_key
-        self._kept = _Kept(accounts)
-        self._calls = _Calls()
         self._changes = _Changes()
+        self._kept = _Kept(accounts, self._changes)
+        self._calls = _Calls()
         self._door = OperationsDoor(self._kept, self._calls, self._changes, deployment_key, clock)
         self._clock = clock
 
@@ -157,7 +157,8 @@ class _Changes:
 
 
 class _Kept:
-    def __init__(self, accounts: Mapping[str, str] | Iterable[str] | None) -> None:
+    def __init__(self, accounts: Mapping[str, str] | Iterable[str] | None, changes: _Changes) -> None:
+        self._changes = changes
         self.entries: list[Entry] = []
         self.provenance: dict[str, Provenance] = {}
         self._any = accounts is None
@@ -180,6 +181,8 @@ class _Kept:
             delegation_id=provenance.delegation_id,
             client_name=provenance.client_name,
             positions=command.positions,
+            prepared_call_id=provenance.prepared_call_id,
+            prepared_by=self.prepared_by(provenance.prepared_call_id),
         )
         self.entries.append(entry)
         self.provenance[entry.entry_id] = provenance
@@ -205,6 +208,10 @@ class _Kept:
         found = [entry for entry in self.entries[:before] if entry.account in wanted][::-1]
         page = found[: command.limit]
         return Entries(page, page[-1].entry_id if len(found) > len(page) else None)
+
+    def prepared_by(self, change: str | None) -> str | None:
+        kept = None if change is None else self._changes.kept.get(change)
+        return None if kept is None else kept.prepared_by_display_name
 
     def _find(self, account: str) -> None:
         if not self._any and account not in self._names:

@@ -94,8 +94,9 @@ class StoredBook:
 def _record(connection: Connection, command: RecordOpeningBalance, provenance: Provenance) -> Entry:
     if not is_open_in(connection, provenance.call_id, now=provenance.at):
         raise Refusal("The call this is sent for is closed; a command is sent while its call is open.", reason="call_closed")
+    prepared_by = None
     if provenance.prepared_call_id is not None:
-        prepared.command(connection, provenance.prepared_call_id, call=provenance.call_id, now=provenance.at)
+        prepared_by = prepared.command(connection, provenance.prepared_call_id, call=provenance.call_id, now=provenance.at)
     if connection.scalar(select(accounts.c.id).where(accounts.c.id == command.account)) is None:
         raise _no_account(command.account)
     standing = connection.execute(
@@ -127,6 +128,7 @@ def _record(connection: Connection, command: RecordOpeningBalance, provenance: P
             client_name=provenance.client_name,
             tool_name=provenance.tool_name,
             prepared_call=provenance.prepared_call_id,
+            prepared_by=prepared_by,
         )
         .returning(entries)
     ).one()
@@ -191,4 +193,6 @@ def _entry(row: Row[Any], outcome: Literal["made", "unchanged"]) -> Entry:
         delegation_id=row.delegation,
         client_name=row.client_name,
         positions=balance.positions,
+        prepared_call_id=row.prepared_call,
+        prepared_by=row.prepared_by,
     )

@@ -507,6 +507,7 @@ entries: Final = Table(
     _text("client_name", 200, nullable=True),
     _text("tool_name", 200, nullable=True),
     _text("prepared_call", 40, nullable=True),
+    _text("prepared_by", 200, nullable=True),
     UniqueConstraint("account", "as_of", "ordinal"),
     sqlite_autoincrement=True,
 )

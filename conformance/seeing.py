@@ -12,8 +12,25 @@ __all__ = ["CALLS", "LISTED", "MADE", "NOTE", "REFUSED", "REFUSING", "TEXT", "co
 
 READS: Final = [f"{INSTANCE}__{tool}" for tool in ("test_simple_text", "test_error_handling", "json_schema_2020_12_tool")]
 NOTE: Final = f"{INSTANCE}__write_note"
-LISTED: Final = [*READS, NOTE]
-"""What the writer is listed; the reader is listed all but the last."""
+BESIDE: Final = [
+    f"dashboard__{tool}"
+    for tool in (
+        "list_prepared_changes",
+        "read_prepared_change",
+        "count_prepared_changes",
+        "prepare_change",
+        "amend_prepared_change",
+        "recheck_prepared_change",
+        "withdraw_prepared_change",
+        "list_plugins",
+        "read_plugin_summary",
+        "read_plugin_access",
+        "list_my_delegations",
+    )
+]
+"""What every client that reaches a plugin is listed of the dashboard, after the plugin's own."""
+LISTED: Final = [*READS, NOTE, *BESIDE]
+"""What the writer is listed; the reader is listed all but the note."""
 SIMPLE, REFUSING = READS[:2]
 
 TEXT: Final = "Call back on Monday."
@@ -34,7 +51,7 @@ NOT_SERVED: Final = refused("not_served", f"{NOTE} serves write; your person hol
 
 
 AS_THE_WRITER: Final = {"listed": LISTED, "calls": [[ANSWERED, False], [MADE, False], [REFUSED, True]]}
-AS_THE_READER: Final = {"listed": READS, "calls": [[ANSWERED, False], [NOT_SERVED, True], [REFUSED, True]]}
+AS_THE_READER: Final = {"listed": [*READS, *BESIDE], "calls": [[ANSWERED, False], [NOT_SERVED, True], [REFUSED, True]]}
 
 
 def sees(protocol: str) -> Callable[[str], str]:

@@ -339,7 +339,7 @@ def _deployment(folder: str) -> Any:
     from meridian.plugins import Loaded, find
 
     balance = find("operations=opening_balance:pages")
-    own = [each for each in dashboard.pages.tools if each.reads]
+    own = dashboard.pages.tools
     left = TOOLS - len(balance.pages.tools) - len(own)
     parts = {"one": left // 2, "two": left - left // 2}
     return Deployment(

@@ -30,7 +30,7 @@ from meridian.records import (
 )
 from meridian.records import Mapping as Entries
 
-__all__ = ["given_back", "pairs_of"]
+__all__ = ["given_back", "pairs_in", "pairs_of"]
 
 
 def given_back(declaration: Declaration, record: object, said: object) -> dict[str, Any]:
@@ -55,7 +55,12 @@ def pairs_of(shape: Shape[Any], arguments: str) -> tuple[list[tuple[str, str]], 
     problems = tuple(each for each in reading.problems if not _is_secret(shape, each.path))
     if reading.record is not None:
         return [pair for pair in write_form(reading.record) if not _is_secret(shape, pair[0])], problems
-    return list(_pairs(json.loads(arguments), ())), problems
+    return pairs_in(json.loads(arguments)), problems
+
+
+def pairs_in(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    """A form's pairs for a record's JSON, of whatever shape."""
+    return list(_pairs(arguments, ()))
 
 
 def _open(kind: Kind, value: Any) -> Any:
@@ -97,7 +102,7 @@ def _texts_at(value: Any, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _pairs(value: Any, path: Path) -> Iterator[tuple[str, str]]:
-    """A form's pairs for JSON of whatever shape."""
+    """The pairs of one value, and of those below it."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from _pairs(each, (*path, key))

@@ -20,6 +20,7 @@ from meridian.deployment.reaching import BUTTON_OF, opening
 from meridian.pages import Response
 from meridian.pages.answering import Answer
 from meridian.pages.asking import Request
+from meridian.pages.preparing import pairs_in
 from meridian.plugins import surface_name
 from meridian.records import field, read_json
 
@@ -140,6 +141,14 @@ class Changes:
 
 
 @dataclass(frozen=True)
+class KeptCell:
+    """One cell of what was prepared."""
+
+    cell: str
+    says: str
+
+
+@dataclass(frozen=True)
 class StepRow:
     """Something that became of a change."""
 
@@ -228,7 +237,9 @@ async def prepared_change(request: Request[WhichChange]) -> Response:
         found=found,
         plugin_name=seen.hosted.pages.name if seen.hosted is not None else seen.change.instance,
         kept_record=_record(seen, seen.change.arguments.json),
-        made_record=_record(seen, seen.change.made_with) if seen.change.state == "changed" else None,
+        kept_cells=_cells(seen.change.arguments.json),
+        made_record=_record(seen, seen.change.made_with),
+        made_cells=_cells(seen.change.made_with) if seen.change.state == "changed" else [],
         make_at=_make_at(request, seen),
         needs_another=seen.needs_another,
         said=_SAID,
@@ -353,12 +364,14 @@ def _news(news: News) -> NewsRow:
 
 
 def _record(seen: Seen, arguments: str | None) -> object:
-    """The arguments as the act's record, to be drawn; as they were kept, where they read so no longer."""
-    if arguments is None:
-        return None
+    """The arguments as the act's record, to be drawn; None where they read so no longer, or lack what is secret."""
     shape = None if seen.tool is None else seen.tool.shape
-    record = None if shape is None else read_json(shape, arguments).record
-    return json.loads(arguments) if record is None else record
+    return None if shape is None or arguments is None else read_json(shape, arguments).record
+
+
+def _cells(arguments: str | None) -> list[KeptCell]:
+    """The same cell by cell, as they were kept."""
+    return [] if arguments is None else [KeptCell(path, value) for path, value in pairs_in(json.loads(arguments))]
 
 
 def _make_at(request: Request[Any], seen: Seen) -> str:

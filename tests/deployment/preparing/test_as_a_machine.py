@@ -26,6 +26,8 @@ PEOPLE = ("first", "second")
 VALUES = st.sampled_from([0, 1, 2])
 WHO = st.sampled_from(PEOPLE)
 LASTS = timedelta(minutes=1)
+AFTER = st.sampled_from([timedelta(0), timedelta(0), timedelta(minutes=2), timedelta(days=15)])
+"""How long it is until a page that is open is saved; nobody looked at the changes meanwhile."""
 OVER = ("made", "changed", "discarded", "withdrawn", "lapsed")
 
 
@@ -37,7 +39,8 @@ class Kept:
     lapses: datetime
     state: str = "prepared"
     revision: int = 1
-    call: str = ""
+    calls: list[str] = field(default_factory=list)
+    """Every call that began to make it; the last one is the one that may."""
     maker: str = ""
     makes: int = -1
     until: datetime | None = None
@@ -157,10 +160,22 @@ class Changes(RuleBasedStateMachine):
             each.values, each.revision = values, each.revision + 1
 
     @precondition(lambda self: any(each.pages for each in self.kept.values()))
-    @rule(data=st.data(), alters=st.none() | VALUES)
-    def save_it(self, data: st.DataObject, alters: int | None) -> None:
+    @rule(data=st.data(), alters=st.none() | VALUES, after=AFTER)
+    def save_it(self, data: st.DataObject, alters: int | None, after: timedelta) -> None:
+        """A page that somebody opened, whatever became of the change since."""
         id_, each = data.draw(st.sampled_from([(id_, each) for id_, each in self.kept.items() if each.pages]))
-        who, revision, shown = data.draw(st.sampled_from(each.pages))
+        page = data.draw(st.sampled_from(each.pages))
+        self.now += after
+        self.saves(id_, each, page, alters)
+
+    @precondition(lambda self: any(each.state == "prepared" for each in self.kept.values()))
+    @rule(who=WHO, data=st.data(), alters=st.none() | VALUES)
+    def open_its_page_and_save_it(self, who: str, data: st.DataObject, alters: int | None) -> None:
+        id_, each = self.some(data, "prepared")
+        self.saves(id_, each, (who, each.revision, each.values), alters)
+
+    def saves(self, id_: str, each: Kept, page: tuple[str, int, int], alters: int | None) -> None:
+        who, revision, shown = page
         makes = shown if alters is None else alters
         self.calls += 1
         call, until = f"C-{self.act}-{self.calls}", self.now + LASTS
@@ -173,33 +188,42 @@ class Changes(RuleBasedStateMachine):
             assert came == "changed_since"
         else:
             assert came is None
-            each.state, each.call, each.maker, each.makes, each.until, each.commanded = "making", call, who, makes, until, False
+            each.state, each.maker, each.makes, each.until, each.commanded = "making", who, makes, until, False
+            each.calls.append(call)
 
-    @precondition(lambda self: any(each.call for each in self.kept.values()))
+    @precondition(lambda self: any(each.calls for each in self.kept.values()))
     @rule(data=st.data())
-    def send_its_command(self, data: st.DataObject) -> None:
-        id_, each = data.draw(st.sampled_from([(id_, each) for id_, each in self.kept.items() if each.call]))
-        came = self.tries(lambda to: prepared.command(to, id_, call=each.call, now=self.now))
-        if each.state == "making" and not each.commanded:  # a call that is over sends none: that is looked at beside this
+    def send_a_command(self, data: st.DataObject) -> None:
+        """By the call that makes it, or by one of before that goes on."""
+        id_, each, call = self.called(data)
+        came = self.tries(lambda to: prepared.command(to, id_, call=call, now=self.now))
+        if each.state == "making" and call == each.calls[-1] and not each.commanded:
             assert came is None
             each.commanded = True
             self.book.append((id_, each.maker, each.makes))
         else:
             assert came == "made_already"
 
-    @precondition(lambda self: any(each.state == "making" for each in self.kept.values()))
+    @precondition(lambda self: any(each.calls for each in self.kept.values()))
     @rule(data=st.data(), outcome=st.sampled_from(["made", "unchanged", "refused", None]))
     def its_plugin_answers(self, data: st.DataObject, outcome: str | None) -> None:
-        id_, each = self.some(data, "making")
+        """To the call that makes it; what is answered to one of before settles nothing."""
+        id_, each, call = self.called(data)
         self.tries(
-            lambda to: prepared.settle(
-                to, id_, call=each.call, outcome=outcome, sure=outcome is not None, reason=None, now=self.now
-            )
+            lambda to: prepared.settle(to, id_, call=call, outcome=outcome, sure=outcome is not None, reason=None, now=self.now)
         )
+        if each.state != "making" or call != each.calls[-1]:
+            return
         if each.commanded or outcome in ("made", "unchanged"):
             each.state = self.made(each)
         else:
             each.state = "unsure" if outcome is None else "prepared"
+
+    def called(self, data: st.DataObject) -> tuple[str, Kept, str]:
+        """A change that was begun to be made, one of those that are being made where there are, and a call of it."""
+        begun = [(id_, each) for id_, each in self.kept.items() if each.calls]
+        id_, each = data.draw(st.sampled_from([two for two in begun if two[1].state == "making"] or begun))
+        return id_, each, data.draw(st.sampled_from(each.calls[::-1]))
 
     @precondition(lambda self: any(each.state == "unsure" for each in self.kept.values()))
     @rule(who=WHO, data=st.data(), was_made=st.booleans())

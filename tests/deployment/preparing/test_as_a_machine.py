@@ -26,7 +26,7 @@ PEOPLE = ("first", "second")
 VALUES = st.sampled_from([0, 1, 2])
 WHO = st.sampled_from(PEOPLE)
 LASTS = timedelta(minutes=1)
-AFTER = st.sampled_from([timedelta(0), timedelta(0), timedelta(minutes=2), timedelta(days=15)])
+AFTER = st.sampled_from([timedelta(0)] * 4 + [timedelta(minutes=2), timedelta(days=15)])
 """How long it is until a page that is open is saved; nobody looked at the changes meanwhile."""
 OVER = ("made", "changed", "discarded", "withdrawn", "lapsed")
 
@@ -162,16 +162,19 @@ class Changes(RuleBasedStateMachine):
     @precondition(lambda self: any(each.pages for each in self.kept.values()))
     @rule(data=st.data(), alters=st.none() | VALUES, after=AFTER)
     def save_it(self, data: st.DataObject, alters: int | None, after: timedelta) -> None:
-        """A page that somebody opened, whatever became of the change since."""
-        id_, each = data.draw(st.sampled_from([(id_, each) for id_, each in self.kept.items() if each.pages]))
-        page = data.draw(st.sampled_from(each.pages))
+        """A page that was left open: of a change that waits, and showing what was prepared before, where there is one."""
+        opened = [(id_, each) for id_, each in self.kept.items() if each.pages]
+        id_, each = data.draw(st.sampled_from([two for two in opened if two[1].state == "prepared"] or opened))
+        behind = [page for page in each.pages if page[1] != each.revision]
+        page = data.draw(st.sampled_from(behind or each.pages))
         self.now += after
         self.saves(id_, each, page, alters)
 
     @precondition(lambda self: any(each.state == "prepared" for each in self.kept.values()))
-    @rule(who=WHO, data=st.data(), alters=st.none() | VALUES)
-    def open_its_page_and_save_it(self, who: str, data: st.DataObject, alters: int | None) -> None:
+    @rule(who=WHO, data=st.data(), alters=st.none() | VALUES, after=AFTER)
+    def open_its_page_and_save_it(self, who: str, data: st.DataObject, alters: int | None, after: timedelta) -> None:
         id_, each = self.some(data, "prepared")
+        self.now += after
         self.saves(id_, each, (who, each.revision, each.values), alters)
 
     def saves(self, id_: str, each: Kept, page: tuple[str, int, int], alters: int | None) -> None:
@@ -223,7 +226,7 @@ class Changes(RuleBasedStateMachine):
         """A change that was begun to be made, one of those that are being made where there are, and a call of it."""
         begun = [(id_, each) for id_, each in self.kept.items() if each.calls]
         id_, each = data.draw(st.sampled_from([two for two in begun if two[1].state == "making"] or begun))
-        return id_, each, data.draw(st.sampled_from(each.calls[::-1]))
+        return id_, each, data.draw(st.sampled_from(each.calls))
 
     @precondition(lambda self: any(each.state == "unsure" for each in self.kept.values()))
     @rule(who=WHO, data=st.data(), was_made=st.booleans())
@@ -287,4 +290,4 @@ def said(values: int) -> Arguments:
 
 
 TestChanges = Changes.TestCase
-TestChanges.settings = settings(stateful_step_count=50)
+TestChanges.settings = settings(stateful_step_count=50, max_examples=max(200, settings().max_examples))

@@ -176,8 +176,8 @@ class Deployment:
 
         async def front(scope: Scope, receive: Receive, send: Send) -> None:
             """An agent's request goes to the surface by itself: it needs nothing of what is put around a person's."""
-            if scope["type"] == "http" and _has_two_lengths(scope):
-                await _TWO_LENGTHS(scope, receive, send)
+            if scope["type"] == "http" and _is_said_twice(scope):
+                await _SAID_TWICE(scope, receive, send)
                 return
             asked = self.surface if scope["type"] == "http" and scope["path"] == "/mcp" else application
             await asked(scope, receive, send)
@@ -321,15 +321,22 @@ def _settings_of(loaded: Loaded, instance: Instance) -> object:
     return reading.record
 
 
-def _has_two_lengths(scope: Scope) -> bool:
-    """Whether a request says in two ways how long its body is. What stands before the deployment may have believed the other,
-    and takes for the next request what was this one's body."""
-    named = {name for name, _ in scope["headers"]}
-    return b"transfer-encoding" in named and b"content-length" in named
+_ONCE: Final = frozenset({b"authorization", b"content-type", b"cookie", b"host", b"origin"})
+"""What a request says once, of who asks, from where and in which form."""
 
 
-_TWO_LENGTHS: Final = PlainTextResponse(
-    "The request says in two ways how long its body is.\n", 400, {"connection": "close", "cache-control": "no-store"}
+def _is_said_twice(scope: Scope) -> bool:
+    """Whether a request says twice what is said once, or in two ways how long its body is. What stands before the deployment
+    may have believed the other: it takes for a request what was this one's body, or lets through what it would refuse."""
+    names = [name for name, _ in scope["headers"]]
+    once = [name for name in names if name in _ONCE]
+    return len(once) > len(set(once)) or (b"transfer-encoding" in names and b"content-length" in names)
+
+
+_SAID_TWICE: Final = PlainTextResponse(
+    "The request says twice, or in two ways, what is said once: how long its body is, who asks, or from where.\n",
+    400,
+    {"connection": "close", "cache-control": "no-store"},
 )
 
 

@@ -1,6 +1,7 @@
-"""Two plugins of one deployment on a real socket, the second as ready to be got at by the first as a plugin can be."""
+"""Plugins of one deployment on a real socket: a desk, a thief, and the thief once more under another name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def thief(heard: dict[str, Any]) -> Loaded:
 def running(tmp_path: Path, thief: Loaded) -> Iterator[Running]:
     clock = Clock()
     settings = Settings(data=str(tmp_path / "data"), call_seconds=3)
-    deployment = Deployment([find(f"desk={DESK}"), thief], settings, clock=clock)
+    plugins = [find(f"desk={DESK}"), thief, replace(thief, name="twin")]
+    deployment = Deployment(plugins, settings, clock=clock)
     people = demo.seed(deployment.store, deployment.instances, now=clock())
     with serving(deployment, clock, people) as served:
         yield served

@@ -1,7 +1,7 @@
 """What a plugin can do with the header it is asked with: be asked, and send commands for that call while it is open."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import anyio
 import httpx2
@@ -14,6 +14,7 @@ from meridian.pages import assertion
 
 OPEN = "/thief/open"
 HEADER = assertion.HEADER
+FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture
@@ -25,22 +26,22 @@ def taken(running, heard):
         if doing is not None:
             heard["doing"] = doing
         hosted = running.deployment.gateway.hosted["thief"]
-        own = assertion.form_token(hosted.key, "demo-writer", "thief", "write")
-        answer = browser.post(f"{OPEN}/take", data={"csrf": own})
+        heard["body"] = f"csrf={assertion.form_token(hosted.key, 'demo-writer', 'thief', 'write')}".encode()
+        answer = browser.post(f"{OPEN}/take", content=heard["body"], headers={"content-type": FORM})
         assert answer.status_code == 200
         return heard
 
     return take
 
 
-def ask(app, path: str, header: str, *, method: str = "POST", body: bytes = b"{}", query: str = "") -> httpx2.Response:
+def ask(
+    app, path: str, header: str, *, method: str = "POST", body: bytes = b"{}", query: str = "", kind: str = "application/json"
+) -> httpx2.Response:
     """A plugin's application, asked without the gateway."""
 
     async def asking() -> httpx2.Response:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://meridian") as client:
-            return await client.request(
-                method, f"{path}{query}", content=body, headers={HEADER: header, "content-type": "application/json"}
-            )
+            return await client.request(method, f"{path}{query}", content=body, headers={HEADER: header, "content-type": kind})
 
     return anyio.run(asking)
 
@@ -72,10 +73,24 @@ def test_nor_with_a_header_that_it_makes_itself_for_the_other(running, taken):
     ids=["another path", "another method", "another body", "another query"],
 )
 def test_a_header_that_is_used_again_for_another_request_is_no_use(running, taken, more):
-    header = taken()["caller"].header
-    asked = {"path": "/take", **more}
+    heard = taken()
     thief = running.deployment.gateway.hosted["thief"].app
-    assert ask(thief, asked.pop("path"), header, **asked).status_code == 401
+    true = {"path": "/take", "header": heard["caller"].header, "body": heard["body"], "kind": FORM}
+    assert [ask(thief, **each).status_code for each in (true, true | more)] == [200, 401]
+
+
+def test_nor_after_its_moment_nor_at_the_same_plugin_under_another_name(running, taken):
+    heard, hosted = taken(), running.deployment.gateway.hosted
+    true = {"path": "/take", "header": heard["caller"].header, "body": heard["body"], "kind": FORM}
+    assert ask(hosted["twin"].app, **true).status_code == 401
+    running.clock.moved = timedelta(hours=1)
+    assert ask(hosted["thief"].app, **true).status_code == 401
+
+
+@pytest.mark.parametrize("tool", ["thief__confirm", "desk__take", "dashboard__confirm", "desk__thief__take", "desk/confirm"])
+def test_a_tool_is_its_own_instance_s_alone(running, tool):
+    result = running.rpc("demo-writer", "tools/call", name=tool, arguments={"account": "A-1", "reason": "r"}).json()["result"]
+    assert (result["isError"], result["structuredContent"]["reason"]) == (True, "unknown_tool")
 
 
 async def _send(request, command):

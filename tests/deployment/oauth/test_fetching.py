@@ -1,6 +1,7 @@
 """Documents of strangers, fetched from a real server over TLS: nothing but the public internet is ever asked."""
 
 import contextlib
+import gzip
 import json
 import socket
 import ssl
@@ -191,6 +192,15 @@ async def test_a_redirect_is_not_followed(server, fetching, status):
 async def test_a_large_document_is_let_go_of_before_it_is_read_whole(server, fetching):
     server.body = b'{"a": "' + b"x" * (4 << 20) + b'"}'
     assert await unfetched(fetching(), server.url()) == "it is larger than 10,240 bytes"
+
+
+async def test_one_that_was_packed_unasked_is_not_unpacked(server, fetching):
+    server.body = gzip.compress(b'{"a": "' + b"x" * (4 << 20) + b'"}')
+    server.headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    assert len(server.body) < 10_240
+    assert await unfetched(fetching(), server.url()) == "it is no JSON"
+    [(_, headers)] = server.asked
+    assert headers["accept-encoding"] == "identity"
 
 
 async def test_one_that_comes_drop_by_drop_is_cut_off(server, fetching):
